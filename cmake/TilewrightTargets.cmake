@@ -1,0 +1,104 @@
+# The functions that declare libraries, dialects and tests.
+
+find_package(GTest REQUIRED)
+find_package(Threads REQUIRED)
+find_package(Python3 COMPONENTS Interpreter)
+# Tests in Python run in the environment that tools/setup made.
+set(TILEWRIGHT_PYTHON "${Python3_EXECUTABLE}" CACHE FILEPATH
+  "python with requirements.txt installed; tools/setup --print-python names it")
+
+# tilewright_library(NAME [NO_LLVM] [HOT] SOURCES … [DEPENDS …] [LINK …])
+#
+# NO_LLVM  belongs to the half that never sees an LLVM header. This is checked
+#          twice: the include path is not set, and test/include-graph reads it.
+# HOT      optimised in every preset.
+function(tilewright_library name)
+  cmake_parse_arguments(ARG "NO_LLVM;HOT" "" "SOURCES;DEPENDS;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  tilewright_link(${name} PUBLIC ${ARG_LINK})
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+  if(ARG_HOT)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Dev>:-O2>)
+  endif()
+  if(NOT ARG_NO_LLVM)
+    tilewright_use_llvm(${name})
+  endif()
+endfunction()
+
+# Headers and the shared PCH of the LLVM half.
+function(tilewright_use_llvm name)
+  target_include_directories(${name} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+  # HOT libraries are compiled with other flags than the PCH, so they do without.
+  get_target_property(options ${name} COMPILE_OPTIONS)
+  if(TILEWRIGHT_PCH AND NOT options MATCHES "-O2")
+    target_precompile_headers(${name} REUSE_FROM tilewright_pch_ir)
+  endif()
+endfunction()
+
+# Links our own targets as they are, and MLIR* or LLVM* components either as
+# the two shared libraries or as archives. Never both in one program: MLIR
+# identifies types by address, and two copies have two addresses.
+function(tilewright_link name scope)
+  set(want_dylib FALSE)
+  foreach(lib IN LISTS ARGN)
+    if(lib MATCHES "^(MLIR|LLVM)" AND TILEWRIGHT_LINK_MLIR_DYLIB)
+      set(want_dylib TRUE)
+    else()
+      target_link_libraries(${name} ${scope} ${lib})
+    endif()
+  endforeach()
+  if(want_dylib)
+    target_link_libraries(${name} ${scope} MLIR LLVM)
+  endif()
+endfunction()
+
+# tilewright_test(NAME [NO_LLVM] [HOT] SOURCES … [LINK …] [ARGS …] [LABELS …])
+# A GoogleTest program, run by CTest as one test.
+function(tilewright_test name)
+  cmake_parse_arguments(ARG "NO_LLVM;HOT" "" "SOURCES;LINK;ARGS;LABELS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  tilewright_link(${name} PRIVATE ${ARG_LINK})
+  target_link_libraries(${name} PRIVATE GTest::gmock GTest::gtest GTest::gtest_main Threads::Threads)
+  target_compile_definitions(${name} PRIVATE
+    TILEWRIGHT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+    TILEWRIGHT_CONFORMANCE_DIR="${TILEWRIGHT_CONFORMANCE_DIR}")
+  if(ARG_HOT)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Dev>:-O2>)
+  endif()
+  if(NOT ARG_NO_LLVM)
+    tilewright_use_llvm(${name})
+  endif()
+  add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS})
+  if(ARG_LABELS)
+    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
+  endif()
+endfunction()
+
+# tilewright_pytest(NAME FILE [ARGS …] [LABELS …] [TIMEOUT seconds])
+# A pytest file, run by CTest. Exit code 5 (no test collected) is a failure.
+function(tilewright_pytest name file)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "ARGS;LABELS" ${ARGN})
+  add_test(NAME ${name}
+    COMMAND ${TILEWRIGHT_PYTHON} -m pytest -q -p no:cacheprovider ${file} ${ARG_ARGS}
+    WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES
+    ENVIRONMENT "TILEWRIGHT_BUILD_DIR=${CMAKE_BINARY_DIR};TILEWRIGHT_CONFORMANCE_DIR=${TILEWRIGHT_CONFORMANCE_DIR};JAX_PLATFORMS=cpu;PYTHONDONTWRITEBYTECODE=1")
+  if(ARG_LABELS)
+    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
+  endif()
+  if(ARG_TIMEOUT)
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+  endif()
+endfunction()
+
+if(TILEWRIGHT_LLVM AND TILEWRIGHT_PCH)
+  file(WRITE ${CMAKE_BINARY_DIR}/pch_ir.cpp "")
+  add_library(tilewright_pch_ir OBJECT ${CMAKE_BINARY_DIR}/pch_ir.cpp)
+  target_include_directories(tilewright_pch_ir SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+  target_precompile_headers(tilewright_pch_ir PRIVATE
+    <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/PatternMatch.h> <mlir/IR/OpImplementation.h>
+    <mlir/Interfaces/SideEffectInterfaces.h> <mlir/Interfaces/InferTypeOpInterface.h>
+    <mlir/Bytecode/BytecodeOpInterface.h> <mlir/Pass/Pass.h> <mlir/Dialect/Func/IR/FuncOps.h>)
+endif()

@@ -1,0 +1,68 @@
+// The element types of StableHLO 1.20, as one enum that both halves share.
+#ifndef TILEWRIGHT_NUMERICS_ELEMENTTYPE_H
+#define TILEWRIGHT_NUMERICS_ELEMENTTYPE_H
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string_view>
+
+namespace tilewright::numerics {
+
+/// What one element of a tensor is. The list with all facts is ElementTypes.def.
+enum class ElementType : uint8_t {
+#define TILEWRIGHT_ELEMENT_TYPE(name, spelling, kind, bits) name,
+#include "tilewright/numerics/ElementTypes.def"
+};
+
+enum class ElementKind : uint8_t { boolean, signedInteger, unsignedInteger, real, complex };
+
+namespace detail {
+struct ElementRow {
+  std::string_view spelling;
+  ElementKind kind;
+  uint8_t bits;
+};
+inline constexpr ElementRow elementRows[] = {
+#define TILEWRIGHT_ELEMENT_TYPE(name, spelling, kind, bits) {spelling, ElementKind::kind, bits},
+#include "tilewright/numerics/ElementTypes.def"
+};
+} // namespace detail
+
+inline constexpr size_t elementTypeCount = std::size(detail::elementRows);
+
+constexpr ElementKind kindOf(ElementType type) {
+  return detail::elementRows[static_cast<size_t>(type)].kind;
+}
+/// Bits of information in one element: 1 for pred, 4 for f4E2M1FN, 64 for complex<f32>.
+constexpr unsigned bitWidth(ElementType type) {
+  return detail::elementRows[static_cast<size_t>(type)].bits;
+}
+/// Bytes one element takes in our tensors. Sub-byte types take a byte each,
+/// value in the low bits, as in portable artifacts; tf32 takes four.
+constexpr size_t storageBytes(ElementType type) { return (bitWidth(type) + 7) / 8; }
+
+/// As MLIR prints it: "ui8", "f8E4M3FN", "complex<f32>".
+constexpr std::string_view spelling(ElementType type) {
+  return detail::elementRows[static_cast<size_t>(type)].spelling;
+}
+/// The inverse of spelling().
+std::optional<ElementType> elementTypeNamed(std::string_view spelling);
+
+constexpr bool isReal(ElementType type) { return kindOf(type) == ElementKind::real; }
+constexpr bool isComplex(ElementType type) { return kindOf(type) == ElementKind::complex; }
+constexpr bool isSigned(ElementType type) { return kindOf(type) == ElementKind::signedInteger; }
+constexpr bool isUnsigned(ElementType type) { return kindOf(type) == ElementKind::unsignedInteger; }
+constexpr bool isInteger(ElementType type) { return isSigned(type) || isUnsigned(type); }
+
+/// The real type of one component: f32 for complex<f32>, itself for a real type.
+constexpr ElementType componentOf(ElementType type) {
+  return type == ElementType::c64    ? ElementType::f32
+         : type == ElementType::c128 ? ElementType::f64
+                                     : type;
+}
+
+} // namespace tilewright::numerics
+
+#endif // TILEWRIGHT_NUMERICS_ELEMENTTYPE_H

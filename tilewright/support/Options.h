@@ -1,0 +1,55 @@
+// Every option, by category. The list is Options.def; this header turns it
+// into plain structs, a parser, a reference page and a cache key.
+#ifndef TILEWRIGHT_SUPPORT_OPTIONS_H
+#define TILEWRIGHT_SUPPORT_OPTIONS_H
+
+#include "tilewright/support/Status.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tilewright {
+
+/// All options with their values. Plain data: options belong to one compile or
+/// one run and are passed to it, so nothing reads the environment behind a
+/// caller's back.
+///
+///   Options options;
+///   TILEWRIGHT_TRY(options.setFromEnvironment());
+///   TILEWRIGHT_TRY(options.set("import.max-rank", "8"));
+struct Options {
+#define TILEWRIGHT_CATEGORY(category, summary) struct category##_options {
+#define TILEWRIGHT_OPTION(category, field, name, type, value, summary, paragraph)                  \
+  type field = value;
+#define TILEWRIGHT_CATEGORY_END(category)                                                          \
+  bool operator==(const category##_options &) const = default;                                     \
+  }                                                                                                \
+  category;
+#include "tilewright/support/Options.def"
+
+  /// Sets one option by its dotted name. An unknown name suggests the nearest one.
+  ///  - optionUnknown: no such option.
+  ///  - optionValue: the text is not a value of its type.
+  Status set(std::string_view name, std::string_view value);
+
+  /// Applies every TILEWRIGHT_<CATEGORY>_<NAME> variable that is set.
+  Status setFromEnvironment();
+
+  /// "import.max-rank=64;…" in a fixed order, for cache keys.
+  std::string fingerprint() const;
+
+  /// docs/reference/options.md; a test compares the file with this.
+  static std::string reference();
+  /// The same as lines for --help.
+  static std::string help();
+
+  bool operator==(const Options &) const = default;
+};
+
+using ImportOptions = Options::import_options;
+using InterpretOptions = Options::interpret_options;
+
+} // namespace tilewright
+
+#endif // TILEWRIGHT_SUPPORT_OPTIONS_H
