@@ -3,14 +3,22 @@
 find_package(GTest REQUIRED)
 find_package(Threads REQUIRED)
 find_package(Python3 COMPONENTS Interpreter)
-# Tests in Python run in the environment that tools/setup made.
-set(TILEWRIGHT_PYTHON "${Python3_EXECUTABLE}" CACHE FILEPATH
-  "python with requirements.txt installed; tools/setup --print-python names it")
+# Tests in Python run in the environment that tools/setup made. Without one they
+# run with the machine's python and say what is missing.
+if(NOT TILEWRIGHT_PYTHON)
+  execute_process(COMMAND ${CMAKE_SOURCE_DIR}/tools/setup --print-python
+    OUTPUT_VARIABLE setup_python OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE setup_failed)
+  if(setup_failed)
+    message(WARNING "no Python environment yet, so tests in Python will fail: run tools/setup")
+    set(setup_python "${Python3_EXECUTABLE}")
+  endif()
+  set(TILEWRIGHT_PYTHON "${setup_python}" CACHE FILEPATH "python with requirements.txt installed")
+endif()
 
 # tilewright_library(NAME [NO_LLVM] [HOT] SOURCES … [DEPENDS …] [LINK …])
 #
 # NO_LLVM  belongs to the half that never sees an LLVM header. This is checked
-#          twice: the include path is not set, and test/include-graph reads it.
+#          twice: the include path is not set, and test/repository reads it.
 # HOT      optimised in every preset.
 function(tilewright_library name)
   cmake_parse_arguments(ARG "NO_LLVM;HOT" "" "SOURCES;DEPENDS;LINK" ${ARGN})

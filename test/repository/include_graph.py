@@ -1,0 +1,146 @@
+"""Who may include whom: the rules of docs/architecture.md, and a reader that finds every breach.
+
+Only direct includes need a rule for folders; that LLVM is not seen is checked
+through all headers of ours, because that is how it would creep in.
+"""
+
+import pathlib
+import re
+
+# A folder may include itself and these, and nobody else.
+MAY_INCLUDE = {
+    "support": set(),
+    "numerics": {"support"},
+    "dialect": {"numerics", "support"},
+    "interpret": {"dialect", "numerics", "support"},
+    "import": {"dialect", "interpret", "numerics", "support"},
+    "transform": {"dialect", "interpret", "numerics", "support"},
+    "target": {"dialect", "interpret", "numerics", "support"},
+    "tune": {"dialect", "interpret", "numerics", "support"},
+    "driver": {"import", "transform", "target", "tune", "artifact", "dialect", "interpret", "numerics", "support"},
+    "artifact": {"support"},
+    "collective": {"numerics", "support"},
+    "vgpu": {"numerics", "support"},
+    "runtime": {"artifact", "collective", "numerics", "support"},
+    "plugin": {"driver", "runtime", "artifact", "numerics", "support"},
+}
+
+# A part of a folder with fewer rights than the whole: it could be taken away and used alone.
+PARTS = {
+    "import/bytecode": {"numerics", "support"},
+    "interpret/scalar": {"numerics", "support"},
+    "interpret/kernels": {"interpret/scalar", "numerics", "support"},
+}
+
+# No file in here sees an LLVM header, directly or through others. Single files
+# elsewhere join by being a source of a NO_LLVM library.
+NO_LLVM = [
+    "support", "numerics", "import/bytecode", "interpret/scalar", "interpret/kernels",
+    "artifact", "collective", "vgpu", "runtime",
+]  # fmt: skip
+
+# What a quoted include may begin with: ours from the root, LLVM's and GoogleTest's.
+KNOWN_PREFIXES = ("tilewright/", "llvm/", "mlir/", "llvm-c/", "mlir-c/", "gtest/", "gmock/")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
+NO_LLVM_TARGET = re.compile(r"tilewright_(?:library|test)\s*\(\s*\w+([^)]*)\)")
+
+
+def breaches(root: pathlib.Path):
+    """Every breach under root/tilewright, one sentence each; empty when all is well."""
+    source = root / "tilewright"
+    includes = {
+        path.relative_to(root).as_posix(): _includes(path)
+        for suffix in ("*.h", "*.cpp", "*.def")
+        for path in sorted(source.rglob(suffix))
+    }
+    found = []
+    for file, targets in includes.items():
+        for target, line, quoted in targets:
+            problem = _edge(file, target, quoted)
+            if problem:
+                found.append(f"{file}:{line}: {problem}")
+    for file in includes:
+        if _is_no_llvm(file) or file in _no_llvm_sources(root):
+            chain = _way_to_llvm(file, includes)
+            if chain:
+                found.append(f"{file}: belongs to the half without LLVM but includes {' -> '.join(chain)}")
+    return found
+
+
+def _includes(path):
+    text = path.read_text(encoding="utf-8")
+    return [
+        (match[1] or match[2], text.count("\n", 0, match.start(match.lastindex)) + 1, match[1] is not None)
+        for match in INCLUDE.finditer(text)
+    ]
+
+
+def _edge(file, target, quoted):
+    """Why this include is not allowed, or None."""
+    if not target.startswith("tilewright/"):
+        if quoted and not target.startswith(KNOWN_PREFIXES):
+            return f'"{target}" must be included by its path from the root, as "tilewright/…"'
+        return None
+    here, there = _folder(file), _folder(target)
+    if here not in MAY_INCLUDE:
+        return f"folder '{here}' is not on the map; add it to docs/architecture.md and test/repository/include_graph.py"
+    if there != here and there not in MAY_INCLUDE[here]:
+        allowed = ", ".join(sorted(MAY_INCLUDE[here])) or "nothing but itself"
+        return f"'{here}' must not include '{there}' ({target}); it may include {allowed}"
+    for part, rights in PARTS.items():
+        # The headers of a folder that belong to the half without LLVM are open to
+        # its parts; that they stay so is checked with all other LLVM-free files.
+        if _inside(file, part) and there == here and not _inside(target, part):
+            if "/" not in target.removeprefix(f"tilewright/{here}/"):
+                continue
+            if not any(_inside(target, right) for right in rights):
+                return f"'{part}' must not include the rest of '{here}' ({target})"
+        elif _inside(file, part) and there != here and there not in rights:
+            return f"'{part}' must not include '{there}' ({target}); it may include {', '.join(sorted(rights))}"
+    if here == there == "transform" and _stage(file) != _stage(target):
+        return f"stage '{_stage(file)}' must not include stage '{_stage(target)}' ({target})"
+    return None
+
+
+def _folder(path):
+    """"import" for tilewright/import/bytecode/Reader.h."""
+    return path.split("/")[1]
+
+
+def _stage(path):
+    return path.split("/")[2]
+
+
+def _inside(path, part):
+    return path.startswith(f"tilewright/{part}/")
+
+
+def _is_no_llvm(file):
+    return any(_inside(file, part) for part in NO_LLVM)
+
+
+def _no_llvm_sources(root, cache={}):
+    """The sources of every NO_LLVM target, as CMake is told."""
+    if root not in cache:
+        cache[root] = set()
+        for listing in (root / "tilewright").rglob("CMakeLists.txt"):
+            for arguments in NO_LLVM_TARGET.findall(listing.read_text(encoding="utf-8")):
+                if "NO_LLVM" in arguments.split():
+                    folder = listing.parent.relative_to(root).as_posix()
+                    cache[root] |= {f"{folder}/{word}" for word in arguments.split() if word.endswith(".cpp")}
+    return cache[root]
+
+
+def _way_to_llvm(file, includes):
+    """The shortest chain of includes from `file` to an LLVM header, or None."""
+    seen, chains = {file}, [[file]]
+    while chains:
+        chain = chains.pop(0)
+        for target, _, _ in includes.get(chain[-1], []):
+            if target.startswith(("llvm/", "mlir/", "llvm-c/", "mlir-c/")):
+                return [*chain[1:], target]
+            if target not in seen:
+                seen.add(target)
+                chains.append([*chain, target])
+    return None

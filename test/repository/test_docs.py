@@ -1,0 +1,96 @@
+"""What the pages say is so: links lead somewhere, names exist, marked commands run.
+
+A fenced block whose info string is `sh run` is executed from the root, with
+`build/dev` standing for the build under test. In any other `sh` block the files
+and presets that it names must exist.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+
+import pytest
+import tree
+
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+BLOCK = re.compile(r"^```(sh[^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#+\s+(.*)$", re.MULTILINE)
+PAGES = tree.files(".md")
+
+
+def blocks():
+    """Every fenced sh block of every page, named page:line."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for match in BLOCK.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            yield pytest.param(match[1].strip(), match[2], id=f"{tree.name(page)}:{line}")
+
+
+BLOCKS = list(blocks())
+
+
+def anchor(heading):
+    """The fragment that GitHub gives a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=tree.name)
+def test_relative_links_lead_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    for link in LINK.findall(text):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, fragment = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), f"dead link {link}"
+        if fragment and target.suffix == ".md":
+            anchors = [anchor(heading) for heading in HEADING.findall(target.read_text(encoding="utf-8"))]
+            assert fragment in anchors, f"{link}: no such heading"
+
+
+def commands(body):
+    """The commands of a block, continuation lines joined, comments dropped."""
+    for line in body.replace("\\\n", " ").splitlines():
+        words = shlex.split(line, comments=True)
+        if words:
+            yield words
+
+
+@pytest.mark.parametrize("info, body", BLOCKS)
+def test_commands_name_what_exists(info, body):
+    presets = json.loads((tree.ROOT / "CMakePresets.json").read_text())
+    names = {preset["name"] for preset in presets["configurePresets"]}
+    for words in commands(body):
+        for before, word in zip([""] + words, words):
+            if before == "--preset":
+                assert word in names, f"no preset is called {word}"
+            # A path into the tree; what is under build/ comes from the build.
+            top = word.split("/")[0]
+            if "/" in word and top != "build" and re.fullmatch(r"[\w./-]+", word) and (tree.ROOT / top).is_dir():
+                assert (tree.ROOT / word).exists(), f"{word} does not exist"
+
+
+@pytest.mark.parametrize("info, body", [block for block in BLOCKS if block.values[0] == "sh run"])
+def test_marked_commands_run(info, body, tmp_path):
+    # A tree of links, so that what a command writes does not land in the source.
+    for entry in tree.ROOT.iterdir():
+        if entry.name != "build":
+            (tmp_path / entry.name).symlink_to(entry)
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build/dev").symlink_to(pathlib.Path(os.environ["TILEWRIGHT_BUILD_DIR"]))
+    run = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", body],
+        cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert run.returncode == 0, f"{body}\n{run.stdout}\n{run.stderr}"
+
+
+def test_the_map_shows_every_folder():
+    text = (tree.ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"^\| `tilewright/([\w/]+)/`", text, re.MULTILINE))
+    folders = {tree.name(path.parent).split("/")[1] for path in tree.files(".h", ".cpp", ".td") if tree.name(path).startswith("tilewright/")}
+    assert folders <= {name.split("/")[0] for name in shown}
