@@ -1,0 +1,75 @@
+// The operations an artifact may hold, as data: which attributes, operands,
+// regions and results each has, and which StableHLO versions write it.
+#ifndef TILEWRIGHT_IMPORT_BYTECODE_OPTABLE_H
+#define TILEWRIGHT_IMPORT_BYTECODE_OPTABLE_H
+
+#include "tilewright/import/bytecode/Version.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace tilewright::bytecode {
+
+/// The dialects that artifacts are made of.
+enum class Dialect : uint8_t { builtin, vhlo, sdy };
+std::string_view nameOf(Dialect dialect);
+
+/// One operation in one form, for `switch`. VhloOps.def has the VHLO part.
+enum class Op : uint16_t {
+#define TILEWRIGHT_VHLO_OP(id, name, since, until, operands, attributes, regions, results) id,
+#include "tilewright/import/bytecode/VhloOps.def"
+  builtinModule,
+  builtinUnrealizedConversionCast,
+  sdyMesh,
+  sdyManualComputation,
+  sdyReturn,
+  sdyShardingConstraint,
+};
+
+inline constexpr size_t vhloOpCount = static_cast<size_t>(Op::builtinModule);
+inline constexpr size_t opCount = static_cast<size_t>(Op::sdyShardingConstraint) + 1;
+
+/// A list of names of which some may stand for several values: "*inputs token".
+struct Signature {
+  std::vector<std::string_view> names;
+  std::vector<bool> variadic;
+  unsigned variadicCount = 0;
+
+  /// Whether `count` values can be dealt out to the names. Several variadic
+  /// names have the same length.
+  bool accepts(uint64_t count) const;
+  /// "2", "at least 1", "an odd number of at least 1".
+  std::string expected() const;
+};
+
+/// A row of the table.
+struct OpRow {
+  Op op;
+  Dialect dialect;
+  /// Without its dialect: "add_v1", "mesh".
+  std::string_view name;
+  Version since, until;
+  Signature operands, regions, results;
+  /// The inherent attributes in alphabetical order, which is the order of
+  /// Operation::properties.
+  std::vector<std::string_view> attributes;
+  /// Parallel to `attributes`. Never set for VHLO.
+  std::vector<bool> optional;
+
+  /// "vhlo.add_v1".
+  std::string fullName() const;
+  /// The place of an attribute in `attributes`, or -1.
+  int attributeIndex(std::string_view name) const;
+};
+
+const OpRow &rowOf(Op op);
+/// The row of `dialect`.`name`, or null.
+const OpRow *findOp(Dialect dialect, std::string_view name);
+std::span<const OpRow> allOps();
+
+} // namespace tilewright::bytecode
+
+#endif // TILEWRIGHT_IMPORT_BYTECODE_OPTABLE_H
