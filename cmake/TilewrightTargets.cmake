@@ -42,6 +42,9 @@ function(tilewright_use_llvm name)
   get_target_property(options ${name} COMPILE_OPTIONS)
   if(TILEWRIGHT_PCH AND NOT options MATCHES "-O2")
     target_precompile_headers(${name} REUSE_FROM tilewright_pch_ir)
+    # CMake compiles programs with -fPIE; the PCH was made for libraries, and the
+    # compiler refuses it when this differs.
+    target_compile_options(${name} PRIVATE -fPIC)
   endif()
 endfunction()
 

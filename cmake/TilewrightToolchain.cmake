@@ -64,4 +64,23 @@ if(TILEWRIGHT_LLVM)
   include(TableGen)
   include(AddLLVM)
   include(AddMLIR)
+
+  if(NOT TILEWRIGHT_LINK_MLIR_DYLIB)
+    # Debian builds LLVM with LLVM_LINK_LLVM_DYLIB, so its MLIR archives say that
+    # they need libLLVM.so. Send them to the archives instead; the linker takes the
+    # members that are used and drops the shared libraries that are not.
+    add_library(tilewright_llvm_archives INTERFACE)
+    target_link_libraries(tilewright_llvm_archives INTERFACE
+      LLVMCore LLVMSupport LLVMTargetParser LLVMBinaryFormat LLVMRemarks LLVMDemangle)
+    get_property(imported DIRECTORY PROPERTY IMPORTED_TARGETS)
+    list(FILTER imported INCLUDE REGEX "^MLIR.+")
+    foreach(archive IN LISTS imported)
+      get_target_property(needs ${archive} INTERFACE_LINK_LIBRARIES)
+      if(needs)
+        list(TRANSFORM needs REPLACE "^LLVM$" tilewright_llvm_archives)
+        set_target_properties(${archive} PROPERTIES INTERFACE_LINK_LIBRARIES "${needs}")
+      endif()
+    endforeach()
+    add_link_options(-Wl,--as-needed)
+  endif()
 endif()
