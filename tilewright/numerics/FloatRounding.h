@@ -57,8 +57,9 @@ template <ElementType type, typename Wide = double> constexpr Wide decodeAs(uint
   else
     result = static_cast<Bits>((magnitude << (wide.mantissaBits - format.mantissaBits)) +
                                (static_cast<Bits>(wide.bias - format.bias) << wide.mantissaBits));
-  // The only NaN of a "UZ" format has no sign of its own.
-  if (negative && !(format.nan == NanEncoding::negativeZero && isNan))
+  // The NaN of a "UZ" format has its sign bit set and comes out negative, as
+  // from ml_dtypes.
+  if (negative)
     result |= static_cast<Bits>(wide.signBit());
   return std::bit_cast<Wide>(result);
 }
