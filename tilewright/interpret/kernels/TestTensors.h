@@ -1,0 +1,39 @@
+// Tensors written as lists, for the tests of kernels.
+#ifndef TILEWRIGHT_INTERPRET_KERNELS_TESTTENSORS_H
+#define TILEWRIGHT_INTERPRET_KERNELS_TESTTENSORS_H
+
+#include "tilewright/interpret/Tensor.h"
+#include "tilewright/interpret/scalar/Operations.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <vector>
+
+namespace tilewright::interpret {
+
+/// A tensor of the given values, converted from f64.
+inline Tensor tensorOf(ElementType type, std::initializer_list<int64_t> dims,
+                       const std::vector<double> &values) {
+  Context context;
+  Tensor tensor = *Tensor::allocate(type, *Shape::create(dims), context);
+  EXPECT_EQ(tensor.elementCount(), static_cast<int64_t>(values.size()));
+  const Operation convert = operationFor(ScalarOp::convert, ElementType::f64, type);
+  for (size_t i = 0; i < values.size(); ++i)
+    tensor.set(static_cast<int64_t>(i), convert(Scalar::ofReal(values[i]), {}, {}));
+  return tensor;
+}
+
+/// The elements converted to f64, in order; complex ones lose their imaginary part.
+inline std::vector<double> valuesOf(const Tensor &tensor) {
+  const Operation convert = operationFor(ScalarOp::convert, tensor.type(), ElementType::f64);
+  std::vector<double> values;
+  for (int64_t i = 0; i < tensor.elementCount(); ++i)
+    values.push_back(convert(tensor.at(i), {}, {}).r);
+  return values;
+}
+
+} // namespace tilewright::interpret
+
+#endif // TILEWRIGHT_INTERPRET_KERNELS_TESTTENSORS_H
