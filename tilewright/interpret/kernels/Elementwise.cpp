@@ -23,9 +23,17 @@ Result<Tensor> elementwise(ScalarOp op, std::span<const Tensor> operands, Elemen
                          numerics::spelling(result), " is not defined"));
 
   Shape shape = operands[0].shape();
-  for (const Tensor &operand : operands)
-    if (operand.rank() > 0)
+  for (const Tensor &operand : operands) {
+    if (operand.rank() == 0)
+      continue;
+    if (shape.rank() == 0)
       shape = operand.shape();
+    // Only dynamic shapes can differ here: others were compared by the verifier.
+    if (operand.shape() != shape)
+      return Status(Error::interpretShape,
+                    concat("operands must have one shape, got ", shape.toString(), " and ",
+                           operand.shape().toString()));
+  }
   TILEWRIGHT_TRY(context.countSteps(shape.elementCount()));
   TILEWRIGHT_ASSIGN(Tensor tensor, Tensor::allocate(result, shape, context));
 
@@ -37,8 +45,7 @@ Result<Tensor> elementwise(ScalarOp op, std::span<const Tensor> operands, Elemen
   if (count == 0)
     return tensor;
   for (size_t i = 0; i < operands.size(); ++i) {
-    assert(operands[i].shape() == shape || operands[i].rank() == 0);
-    repeats[i] = operands[i].elementCount() != count;
+    repeats[i] = operands[i].rank() != shape.rank();
     if (repeats[i])
       blocks[i].fill(operands[i].at(0));
   }

@@ -41,6 +41,17 @@ TEST(Elementwise, UndefinedTypesAreNamed) {
   EXPECT_THAT(status.message(), HasSubstr("popcnt of f32"));
 }
 
+TEST(Elementwise, DifferentShapesAreNamed) {
+  Context context;
+  Status status = elementwise(ScalarOp::add,
+                              std::vector{tensorOf(ElementType::f32, {2}, {1, 2}),
+                                          tensorOf(ElementType::f32, {1}, {1})},
+                              ElementType::f32, context)
+                      .takeStatus();
+  EXPECT_EQ(status.error(), Error::interpretShape);
+  EXPECT_THAT(status.message(), HasSubstr("got 2 and 1"));
+}
+
 TEST(Elementwise, StepsAreCountedBeforeTheyAreTaken) {
   InterpretOptions options;
   options.maxSteps = 2;
