@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <initializer_list>
+#include <random>
 #include <vector>
 
 namespace tilewright::interpret {
@@ -22,6 +23,22 @@ inline Tensor tensorOf(ElementType type, std::initializer_list<int64_t> dims,
   const Operation convert = operationFor(ScalarOp::convert, ElementType::f64, type);
   for (size_t i = 0; i < values.size(); ++i)
     tensor.set(static_cast<int64_t>(i), convert(Scalar::ofReal(values[i]), {}, {}));
+  return tensor;
+}
+
+/// A tensor of small whole numbers, exact in every type but the narrowest, that
+/// are the same in every run.
+inline Tensor wholeNumbers(ElementType type, const std::vector<int64_t> &dims, uint32_t seed,
+                           int64_t lowest = -4, int64_t highest = 4) {
+  Context context;
+  Tensor tensor = *Tensor::allocate(type, *Shape::create(dims), context);
+  const Operation convert = operationFor(ScalarOp::convert, ElementType::i64, type);
+  std::minstd_rand random(seed);
+  const auto range = static_cast<uint64_t>(highest - lowest + 1);
+  for (int64_t i = 0; i < tensor.elementCount(); ++i) {
+    const auto value = lowest + static_cast<int64_t>((random() >> 8) % range);
+    tensor.set(i, convert(Scalar::ofSigned(value), {}, {}));
+  }
   return tensor;
 }
 

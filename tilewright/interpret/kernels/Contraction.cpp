@@ -1,0 +1,163 @@
+#include "tilewright/interpret/kernels/Contraction.h"
+
+#include "tilewright/interpret/kernels/Products.h"
+#include "tilewright/numerics/Convert.h"
+#include "tilewright/numerics/Float.h"
+#include "tilewright/support/Concat.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+namespace tilewright::interpret {
+
+using numerics::isReal;
+
+/// Which component of lhs is multiplied with which of rhs.
+using ComponentPair = std::pair<int64_t, int64_t>;
+
+/// The pairs of an algorithm, largest products first: component 0 holds the
+/// leading bits, so the size of a product falls with the sum of the numbers.
+///  - dotAlgorithm: the count of operations splits a group of equal size.
+static Result<std::vector<ComponentPair>> componentPairs(const DotAlgorithm &algorithm) {
+  const int64_t lhs = algorithm.lhsComponentCount, rhs = algorithm.rhsComponentCount;
+  constexpr int64_t most = 8;
+  if (lhs < 1 || rhs < 1 || lhs > most || rhs > most)
+    return Status(Error::dotAlgorithm,
+                  concat("dot_general: an algorithm has 1 to ", most,
+                         " components for each operand, got ", lhs, " and ", rhs));
+  std::vector<ComponentPair> pairs;
+  for (int64_t group = 0; group <= lhs + rhs - 2; ++group) {
+    for (int64_t i = std::max<int64_t>(0, group - rhs + 1); i <= std::min(group, lhs - 1); ++i)
+      pairs.emplace_back(i, group - i);
+    if (static_cast<int64_t>(pairs.size()) >= algorithm.primitiveOperations)
+      break;
+  }
+  if (static_cast<int64_t>(pairs.size()) != algorithm.primitiveOperations)
+    return Status(Error::dotAlgorithm,
+                  concat("dot_general: ", lhs, " and ", rhs, " components cannot be combined in ",
+                         algorithm.primitiveOperations,
+                         " primitive operations; whole groups of equally large products can"));
+  return pairs;
+}
+
+/// Component `number` of every element: what is left after the earlier ones,
+/// rounded to `type`. A value that is not finite is its own first component.
+static void takeComponent(const double *values, int64_t count, ElementType type, int64_t number,
+                          double *component) {
+  for (int64_t i = 0; i < count; ++i) {
+    double rest = values[i], part = 0;
+    for (int64_t n = 0; n <= number; ++n) {
+      part = numerics::decode(type, numerics::encode(type, rest));
+      rest = std::isfinite(part) ? rest - part : 0;
+    }
+    component[i] = part;
+  }
+}
+
+namespace {
+/// Operands after packing: lhs[b][m][k], rhs[b][k][n].
+struct Packed {
+  Tensor lhs, rhs;
+  int64_t batch, rows, summed, columns;
+};
+} // namespace
+
+/// sums[b][m][n] += Σ lhs[b][m][k] * rhs[b][k][n], k ascending for each sum.
+/// Blocks of k and n keep the part of rhs in use within the cache.
+template <typename Operand, typename Sum>
+static void multiply(const Operand *lhs, const Operand *rhs, const Packed &packed, Sum *sums) {
+  constexpr int64_t summedBlock = 64, columnBlock = 256;
+  const auto [rows, summed, columns] = std::tuple(packed.rows, packed.summed, packed.columns);
+  for (int64_t b = 0; b < packed.batch;
+       ++b, lhs += rows * summed, rhs += summed * columns, sums += rows * columns)
+    for (int64_t n = 0; n < columns; n += columnBlock)
+      for (int64_t k = 0; k < summed; k += summedBlock)
+        for (int64_t m = 0; m < rows; ++m)
+          addProducts(lhs + m * summed + k, std::min(summedBlock, summed - k),
+                      rhs + k * columns + n, columns, std::min(columnBlock, columns - n),
+                      sums + m * columns + n);
+}
+
+/// The sums of an algorithm, for real operands.
+static Status multiplyComponents(const Packed &packed, const DotAlgorithm &algorithm, double *sums,
+                                 Context &context) {
+  TILEWRIGHT_ASSIGN(std::vector<ComponentPair> pairs, componentPairs(algorithm));
+  const int64_t lhsCount = packed.lhs.elementCount(), rhsCount = packed.rhs.elementCount();
+  TILEWRIGHT_ASSIGN(auto lhs, Scratch<double>::allocate(lhsCount, context));
+  TILEWRIGHT_ASSIGN(auto rhs, Scratch<double>::allocate(rhsCount, context));
+  for (auto [lhsNumber, rhsNumber] : pairs) {
+    takeComponent(elements<double>(packed.lhs), lhsCount, algorithm.lhsPrecisionType, lhsNumber,
+                  lhs.data());
+    takeComponent(elements<double>(packed.rhs), rhsCount, algorithm.rhsPrecisionType, rhsNumber,
+                  rhs.data());
+    multiply(lhs.data(), rhs.data(), packed, sums);
+  }
+  return Status();
+}
+
+Result<Tensor> contract(std::string_view op, const Tensor &lhs, const Tensor &rhs,
+                        const Contraction &contraction, ElementType resultType,
+                        const std::optional<DotAlgorithm> &algorithm, Context &context) {
+  TILEWRIGHT_ASSIGN(Arithmetic arithmetic, arithmeticFor(op, lhs.type(), rhs.type(), resultType));
+  // An algorithm names the precision itself, so nothing wider is used.
+  if (algorithm) {
+    if (arithmetic != Arithmetic::real && arithmetic != Arithmetic::wideReal)
+      return Status(Error::dotAlgorithm,
+                    concat(op, ": an algorithm applies to real operands and results, got ",
+                           lhs.typeString(), " and ", rhs.typeString()));
+    if (!isReal(algorithm->lhsPrecisionType) || !isReal(algorithm->rhsPrecisionType) ||
+        !isReal(algorithm->accumulationType))
+      return Status(Error::dotAlgorithm, concat(op, ": the types of an algorithm must be real"));
+    arithmetic = Arithmetic::real;
+  }
+
+  const Dims resultDims = joined({contraction.batch, contraction.lhsFree, contraction.rhsFree});
+  TILEWRIGHT_ASSIGN(Shape resultShape, Shape::create(resultDims));
+  // The budget is asked before anything is allocated or packed.
+  const int64_t summed = saturatingProduct(contraction.summed);
+  const int64_t passes = algorithm ? std::max<int64_t>(1, algorithm->primitiveOperations) : 1;
+  TILEWRIGHT_TRY(
+      context.countSteps(saturatingProduct({resultShape.elementCount(), summed, passes})));
+  TILEWRIGHT_ASSIGN(Tensor result, Tensor::allocate(resultType, resultShape, context));
+
+  const ElementType operandType = operandTypeOf(arithmetic);
+  TILEWRIGHT_ASSIGN(Tensor wideLhs, converted(lhs, operandType, context));
+  TILEWRIGHT_ASSIGN(Tensor wideRhs, converted(rhs, operandType, context));
+  Packed packed;
+  TILEWRIGHT_ASSIGN(packed.lhs,
+                    rearranged(wideLhs,
+                               joined({contraction.batch, contraction.lhsFree, contraction.summed}),
+                               contraction.lhsStrides, context));
+  TILEWRIGHT_ASSIGN(packed.rhs,
+                    rearranged(wideRhs,
+                               joined({contraction.batch, contraction.summed, contraction.rhsFree}),
+                               contraction.rhsStrides, context));
+  packed.batch = saturatingProduct(contraction.batch);
+  packed.rows = saturatingProduct(contraction.lhsFree);
+  packed.summed = summed;
+  packed.columns = saturatingProduct(contraction.rhsFree);
+
+  const int64_t count = resultShape.elementCount();
+  if (algorithm) {
+    TILEWRIGHT_ASSIGN(auto sums, Scratch<double>::allocate(count, context));
+    sums.fill(0);
+    TILEWRIGHT_TRY(multiplyComponents(packed, *algorithm, sums.data(), context));
+    for (int64_t i = 0; i < count; ++i)
+      sums[i] = numerics::decode(algorithm->accumulationType,
+                                 numerics::encode(algorithm->accumulationType, sums[i]));
+    storeSums(sums.data(), count, result, 0);
+    return result;
+  }
+
+  TILEWRIGHT_TRY(withArithmetic(arithmetic, [&]<typename Operand, typename Sum>() -> Status {
+    TILEWRIGHT_ASSIGN(auto sums, Scratch<Sum>::allocate(count, context));
+    sums.fill(Sum());
+    multiply(elements<Operand>(packed.lhs), elements<Operand>(packed.rhs), packed, sums.data());
+    storeSums(sums.data(), count, result, 0);
+    return Status();
+  }));
+  return result;
+}
+
+} // namespace tilewright::interpret

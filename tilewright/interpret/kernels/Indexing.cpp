@@ -1,0 +1,123 @@
+#include "tilewright/interpret/kernels/Indexing.h"
+
+#include "tilewright/numerics/Convert.h"
+#include "tilewright/support/Concat.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace tilewright::interpret {
+
+int64_t saturatingProduct(std::span<const int64_t> factors) {
+  int64_t product = 1;
+  bool overflow = false;
+  for (int64_t factor : factors) {
+    if (factor == 0)
+      return 0;
+    overflow |= __builtin_mul_overflow(product, factor, &product);
+  }
+  return overflow ? std::numeric_limits<int64_t>::max() : product;
+}
+
+Dims pick(std::span<const int64_t> values, std::span<const int64_t> dims) {
+  Dims picked;
+  picked.reserve(dims.size());
+  for (int64_t dim : dims)
+    picked.push_back(values[static_cast<size_t>(dim)]);
+  return picked;
+}
+
+Dims remaining(int64_t rank, std::span<const int64_t> dims) {
+  Dims rest;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (std::find(dims.begin(), dims.end(), dim) == dims.end())
+      rest.push_back(dim);
+  return rest;
+}
+
+Dims joined(std::initializer_list<std::span<const int64_t>> lists) {
+  Dims all;
+  for (std::span<const int64_t> list : lists)
+    all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+Status checkDims(std::string_view op, std::string_view what, std::span<const int64_t> dims,
+                 int64_t rank) {
+  std::vector<bool> seen(static_cast<size_t>(rank), false);
+  for (int64_t dim : dims) {
+    if (dim < 0 || dim >= rank)
+      return Status(Error::operandShapes, concat(op, ": ", what, " must lie in [0, ", rank,
+                                                 "), the rank of the operand, got ", dim));
+    if (seen[static_cast<size_t>(dim)])
+      return Status(Error::operandShapes,
+                    concat(op, ": ", what, " must be distinct, got ", dim, " twice"));
+    seen[static_cast<size_t>(dim)] = true;
+  }
+  return Status();
+}
+
+Result<Tensor> converted(const Tensor &tensor, ElementType type, Context &context) {
+  const bool aligned = reinterpret_cast<uintptr_t>(tensor.data()) % 16 == 0;
+  if (tensor.type() == type && aligned)
+    return tensor;
+  TILEWRIGHT_ASSIGN(Tensor result, Tensor::allocate(type, tensor.shape(), context));
+  numerics::convert(tensor.type(), tensor.data(), type, result.mutableData(),
+                    static_cast<size_t>(tensor.elementCount()));
+  return result;
+}
+
+/// Copies along the innermost dimension with a width known to the compiler.
+template <size_t Bytes>
+static void copyRow(const std::byte *from, int64_t stride, std::byte *to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    std::memcpy(to + static_cast<size_t>(i) * Bytes,
+                from + i * stride * static_cast<int64_t>(Bytes), Bytes);
+}
+
+Result<Tensor> rearranged(const Tensor &tensor, std::span<const int64_t> sizes,
+                          std::span<const int64_t> strides, Context &context) {
+  TILEWRIGHT_ASSIGN(Shape shape, Shape::create(sizes));
+  const Dims dense = shape.strides();
+  bool unchanged = shape.elementCount() == tensor.elementCount();
+  for (size_t dim = 0; dim < sizes.size(); ++dim)
+    unchanged &= sizes[dim] == 1 || strides[dim] == dense[dim];
+  if (unchanged)
+    return tensor.reshaped(std::move(shape));
+
+  TILEWRIGHT_TRY(context.countSteps(shape.elementCount()));
+  TILEWRIGHT_ASSIGN(Tensor result, Tensor::allocate(tensor.type(), shape, context));
+  if (shape.elementCount() == 0)
+    return result;
+  const int64_t bytes = static_cast<int64_t>(tensor.elementBytes());
+  const int64_t row = sizes.empty() ? 1 : sizes.back();
+  const int64_t stride = sizes.empty() ? 0 : strides.back();
+  const size_t outer = sizes.empty() ? 0 : sizes.size() - 1;
+  const std::byte *source = tensor.data();
+  std::byte *target = result.mutableData();
+  for (StridedWalk<1> walk(sizes.first(outer), {strides.first(outer)}); !walk.done();
+       walk.next(), target += row * bytes) {
+    const std::byte *from = source + walk.offset() * bytes;
+    switch (bytes) {
+    case 1:
+      copyRow<1>(from, stride, target, row);
+      break;
+    case 2:
+      copyRow<2>(from, stride, target, row);
+      break;
+    case 4:
+      copyRow<4>(from, stride, target, row);
+      break;
+    case 8:
+      copyRow<8>(from, stride, target, row);
+      break;
+    default:
+      copyRow<16>(from, stride, target, row);
+      break;
+    }
+  }
+  return result;
+}
+
+} // namespace tilewright::interpret

@@ -1,0 +1,89 @@
+// reduce, and the order in which every reduction here combines its elements.
+#ifndef TILEWRIGHT_INTERPRET_KERNELS_REDUCE_H
+#define TILEWRIGHT_INTERPRET_KERNELS_REDUCE_H
+
+#include "tilewright/interpret/ScalarFunction.h"
+#include "tilewright/interpret/kernels/Indexing.h"
+
+namespace tilewright::interpret {
+
+/// Combines a sequence of elements with a body, as
+///
+///   body(init, tree)        tree of 5 elements: ((a b) (c d)) e
+///
+/// The tree is balanced, because the error of a floating-point sum then grows
+/// with the logarithm of its length; the specification leaves the tree to us
+/// but not the order of its leaves, which is kept. The body decides the
+/// precision: each combination is rounded as it says. Takes memory for the
+/// logarithm of the length.
+///
+///   TreeReduction tree(body);
+///   tree.start(inits);
+///   for (…) TILEWRIGHT_TRY(tree.add(element));   // one Scalar for each of the body's results
+///   TILEWRIGHT_TRY(tree.finish());               // then tree.result()
+class TreeReduction {
+public:
+  /// A body of 2N arguments and N results.
+  explicit TreeReduction(const ScalarFunction &body)
+      : call(body), width(body.resultTypes().size()), stack(width * (maxDepth + 1)) {}
+
+  void start(const Scalar *inits) {
+    std::copy_n(inits, width, stack.data());
+    depth = 1;
+    leaves = 0;
+  }
+
+  Status add(const Scalar *element) {
+    std::copy_n(element, width, &stack[depth++ * width]);
+    // Two trees of one size meet whenever a bit of the count carries over.
+    for (uint64_t carry = ++leaves; (carry & 1) == 0; carry >>= 1)
+      TILEWRIGHT_TRY(combineTop());
+    return Status();
+  }
+
+  Status finish() {
+    while (depth > 1)
+      TILEWRIGHT_TRY(combineTop());
+    return Status();
+  }
+
+  const Scalar *result() const { return stack.data(); }
+
+private:
+  static constexpr size_t maxDepth = 65;
+
+  /// Replaces the top two entries by one. They lie side by side in memory as
+  /// the body expects its arguments, so nothing is copied.
+  Status combineTop() {
+    Scalar *lhs = &stack[(depth - 2) * width];
+    --depth;
+    return call(lhs, lhs);
+  }
+
+  ScalarCall call;
+  size_t width;
+  std::vector<Scalar> stack;
+  size_t depth = 0;
+  uint64_t leaves = 0;
+};
+
+/// Checks what all reductions ask of their operands: as many inputs as inits and
+/// half as many as arguments of the body, inputs of one shape, scalar inits.
+///  - operandShapes, operandType
+Status checkReduction(std::string_view op, std::span<const Tensor> inputs,
+                      std::span<const Tensor> inits, const ScalarFunction &body);
+
+/// The init values as the body takes them.
+Result<std::vector<Scalar>> initScalars(std::span<const Tensor> inits, const ScalarFunction &body,
+                                        Context &context);
+
+/// Reduces all inputs together along `dimensions`. Results have the types of the
+/// body's results; inputs and inits are converted to them first.
+///  - operandShapes, operandType: operands and body do not fit together.
+Result<std::vector<Tensor>> reduce(std::span<const Tensor> inputs, std::span<const Tensor> inits,
+                                   std::span<const int64_t> dimensions, const ScalarFunction &body,
+                                   Context &context);
+
+} // namespace tilewright::interpret
+
+#endif // TILEWRIGHT_INTERPRET_KERNELS_REDUCE_H
