@@ -198,13 +198,11 @@ func.func @mesh_in_function() {
 
 // expected-error@below {{factors are written i to z, then z_1, z_2, ..., got 'h'}}
 // expected-error@below {{failed to parse}}
-// expected-error@below {{failed to parse}}
 "test.op"() {a = #sdy.op_sharding_rule<([h])->([i]) {i=2}>} : () -> ()
 
 // -----
 
 // expected-error@below {{factors are written i to z, then z_1, z_2, ..., got 'z_0'}}
-// expected-error@below {{failed to parse}}
 // expected-error@below {{failed to parse}}
 "test.op"() {a = #sdy.op_sharding_rule<([iz_0])->([i]) {i=2}>} : () -> ()
 

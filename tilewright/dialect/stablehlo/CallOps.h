@@ -1,0 +1,10 @@
+// Composite, custom_call, and transfers to host and peers.
+#ifndef TILEWRIGHT_DIALECT_STABLEHLO_CALLOPS_H
+#define TILEWRIGHT_DIALECT_STABLEHLO_CALLOPS_H
+
+#include "tilewright/dialect/stablehlo/StablehloOpBase.h"
+
+#define GET_OP_CLASSES
+#include "tilewright/dialect/stablehlo/CallOps.h.inc"
+
+#endif // TILEWRIGHT_DIALECT_STABLEHLO_CALLOPS_H

@@ -1,0 +1,124 @@
+// Ops that reach outside the program: implementations by name, the host, other
+// processes point to point.
+#ifndef TILEWRIGHT_DIALECT_STABLEHLO_CALLOPS_TD
+#define TILEWRIGHT_DIALECT_STABLEHLO_CALLOPS_TD
+
+include "tilewright/dialect/stablehlo/StablehloOpBase.td"
+
+/// An op that talks to the world in an order that must be kept.
+class Stablehlo_TransferOp<string mnemonic>
+    : Stablehlo_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]>;
+
+def Stablehlo_CompositeOp
+    : Stablehlo_Op<"composite", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "A named op made of others: `decomposition` says what it computes.";
+  let description = [{
+    `results = decomposition(inputs...)`; `name`, `version` and
+    `composite_attributes` let a target that knows the op use its own
+
+    ```mlir
+    %result = "stablehlo.composite"(%x) <{name = "chlo.erf", decomposition = @erf_impl, version = 1 : i32}>
+        : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<Stablehlo_TensorTokenOrTuple>:$inputs, StrAttr:$name,
+                       OptionalAttr<DictionaryAttr>:$composite_attributes,
+                       FlatSymbolRefAttr:$decomposition,
+                       DefaultValuedOptionalAttr<I32Attr, "0">:$version);
+  let regions = (region VariadicRegion<AnyRegion>:$composite_regions);
+  let results = (outs Variadic<Stablehlo_TensorTokenOrTuple>:$results);
+}
+
+def Stablehlo_CustomCallOp : Stablehlo_Op<"custom_call", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Calls an implementation that the target knows by name.";
+  let description = [{
+    `results = call_target_name(inputs...)`
+
+    ```mlir
+    %result = "stablehlo.custom_call"(%x) <{call_target_name = "solve", api_version = 4 : i32,
+      backend_config = {uplo = "L"}, called_computations = [@helper]
+    }> : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<Stablehlo_CustomCallValue>:$inputs, StrAttr:$call_target_name,
+                       defaultFalse:$has_side_effect,
+                       OptionalAttr<AnyAttrOf<[StrAttr, DictionaryAttr]>>:$backend_config,
+                       DefaultValuedOptionalAttr<Stablehlo_CustomCallApiVersionAttr,
+                           "CustomCallApiVersion::API_VERSION_ORIGINAL">:$api_version,
+                       OptionalAttr<FlatSymbolRefArrayAttr>:$called_computations,
+                       OptionalAttr<Stablehlo_LayoutsAttr>:$operand_layouts,
+                       OptionalAttr<Stablehlo_LayoutsAttr>:$result_layouts,
+                       OptionalAttr<TypedArrayAttrBase<Stablehlo_OutputOperandAliasAttr,
+                           "array of output operand aliases">>:$output_operand_aliases,
+                       OptionalAttr<Stablehlo_TilingsAttr>:$result_tilings);
+  let results = (outs Variadic<Stablehlo_CustomCallValue>:$results);
+}
+
+def Stablehlo_InfeedOp : Stablehlo_TransferOp<"infeed"> {
+  let summary = "Reads values that the host feeds to the program.";
+  let description = [{
+    `(values..., new token) = infeed[infeed_config]`, after `token`
+
+    ```mlir
+    %value, %done = "stablehlo.infeed"(%token) <{infeed_config = ""}>
+        : (!stablehlo.token) -> (tensor<2x2xi64>, !stablehlo.token)
+    ```
+  }];
+  let arguments = (ins Stablehlo_Token:$token, DefaultValuedStrAttr<StrAttr, "">:$infeed_config,
+                       OptionalAttr<ArrayAttr>:$layout);
+  let results = (outs Variadic<Stablehlo_StaticTensorOrToken>:$results);
+}
+
+def Stablehlo_OutfeedOp : Stablehlo_TransferOp<"outfeed"> {
+  let summary = "Hands values to the host.";
+  let description = [{
+    `outfeed[outfeed_config] = inputs...`, after `token`
+
+    ```mlir
+    %done = "stablehlo.outfeed"(%value, %token) <{outfeed_config = ""}>
+        : (tensor<2x2xi64>, !stablehlo.token) -> !stablehlo.token
+    ```
+  }];
+  let arguments = (ins Variadic<Stablehlo_AnyTensor>:$inputs, Stablehlo_Token:$token,
+                       DefaultValuedStrAttr<StrAttr, "">:$outfeed_config);
+  let results = (outs Stablehlo_Token:$result);
+}
+
+def Stablehlo_SendOp : Stablehlo_TransferOp<"send"> {
+  let summary = "Sends values into a channel, to another process or to the host.";
+  let description = [{
+    `channel[channel_handle] = inputs...`, after `token`
+
+    ```mlir
+    %done = "stablehlo.send"(%value, %token) <{is_host_transfer = false,
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+      source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>
+    }> : (tensor<2x2xi64>, !stablehlo.token) -> !stablehlo.token
+    ```
+  }];
+  let arguments = (ins Variadic<Stablehlo_AnyTensor>:$inputs, Stablehlo_Token:$token,
+                       Stablehlo_ChannelHandleAttr:$channel_handle, defaultFalse:$is_host_transfer,
+                       OptionalAttr<I64ElementsAttr>:$source_target_pairs);
+  let results = (outs Stablehlo_Token:$result);
+}
+
+def Stablehlo_RecvOp : Stablehlo_TransferOp<"recv"> {
+  let summary = "Receives values from a channel.";
+  let description = [{
+    `(values..., new token) = channel[channel_handle]`, after `token`
+
+    ```mlir
+    %value, %done = "stablehlo.recv"(%token) <{is_host_transfer = true,
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 3>
+    }> : (!stablehlo.token) -> (tensor<2x2xi64>, !stablehlo.token)
+    ```
+  }];
+  let arguments = (ins Stablehlo_Token:$token, Stablehlo_ChannelHandleAttr:$channel_handle,
+                       defaultFalse:$is_host_transfer,
+                       OptionalAttr<I64ElementsAttr>:$source_target_pairs);
+  let results = (outs Variadic<Stablehlo_StaticTensorOrToken>:$results);
+}
+
+#endif // TILEWRIGHT_DIALECT_STABLEHLO_CALLOPS_TD

@@ -1,0 +1,233 @@
+// Ops that processes of a group execute together.
+#ifndef TILEWRIGHT_DIALECT_STABLEHLO_COLLECTIVEOPS_TD
+#define TILEWRIGHT_DIALECT_STABLEHLO_COLLECTIVEOPS_TD
+
+include "tilewright/dialect/stablehlo/StablehloOpBase.td"
+
+// None of these declares its effects: every process of a group must reach them
+// in one order, so a pass that does not know them must leave them alone.
+
+/// A collective over replica groups, which may name a mesh by symbol.
+class Stablehlo_CollectiveOp<string mnemonic, list<Trait> traits = []> : Stablehlo_Op<mnemonic,
+    [DeclareOpInterfaceMethods<SymbolUserOpInterface>] # traits>;
+
+def Stablehlo_AllGatherOp : Stablehlo_CollectiveOp<"all_gather"> {
+  let summary = "Joins the tensors of a group along one dimension; all processes get the whole.";
+  let description = [{
+    `results@p = concatenate(inputs@q for q in group(p), all_gather_dim)`
+
+    ```mlir
+    %result = "stablehlo.all_gather"(%input) <{all_gather_dim = 1 : i64,
+      replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>,
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, use_global_device_ids
+    }> : (tensor<2x2xf32>) -> tensor<2x4xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<Stablehlo_Tensor>:$inputs, I64Attr:$all_gather_dim,
+                       Stablehlo_ReplicaGroupsAttr:$replica_groups,
+                       OptionalAttr<Stablehlo_ChannelHandleAttr>:$channel_handle,
+                       UnitAttr:$use_global_device_ids);
+  let results = (outs Variadic<Stablehlo_Tensor>:$results);
+}
+
+def Stablehlo_AllReduceOp : Stablehlo_CollectiveOp<"all_reduce", [Stablehlo_ReturnTerminated]> {
+  let summary = "Folds the tensors of a group element by element; all processes get the result.";
+  let description = [{
+    `results@p[i] = fold(computation, inputs@q[i] for q in group(p))`
+
+    ```mlir
+    %result = "stablehlo.all_reduce"(%input) <{
+      replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>
+    }> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %sum = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %sum : tensor<f32>
+    }) : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<Stablehlo_Tensor>:$inputs,
+                       Stablehlo_ReplicaGroupsAttr:$replica_groups,
+                       OptionalAttr<Stablehlo_ChannelHandleAttr>:$channel_handle,
+                       UnitAttr:$use_global_device_ids);
+  let regions = (region SizedRegion<1>:$computation);
+  let results = (outs Variadic<Stablehlo_Tensor>:$results);
+}
+
+def Stablehlo_AllToAllOp : Stablehlo_CollectiveOp<"all_to_all"> {
+  let summary = "Each process splits its tensor and sends one piece to each of its group.";
+  let description = [{
+    `results@p = concatenate(split(inputs@q)[position of p] for q in group(p))`
+
+    ```mlir
+    %result = "stablehlo.all_to_all"(%input) <{split_dimension = 1 : i64,
+      concat_dimension = 0 : i64, split_count = 2 : i64,
+      replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>
+    }> : (tensor<2x4xf32>) -> tensor<4x2xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<Stablehlo_Tensor>:$inputs, I64Attr:$split_dimension,
+                       I64Attr:$concat_dimension, I64Attr:$split_count,
+                       Stablehlo_ReplicaGroupsAttr:$replica_groups,
+                       OptionalAttr<Stablehlo_ChannelHandleAttr>:$channel_handle);
+  let results = (outs Variadic<Stablehlo_Tensor>:$results);
+}
+
+def Stablehlo_ReduceScatterOp
+    : Stablehlo_CollectiveOp<"reduce_scatter", [Stablehlo_ReturnTerminated]> {
+  let summary = "Folds the tensors of a group and leaves each process one piece.";
+  let description = [{
+    `result@p = split(all_reduce(operand), scatter_dimension)[position of p]`
+
+    ```mlir
+    %result = "stablehlo.reduce_scatter"(%operand) <{scatter_dimension = 0 : i64,
+      replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>
+    }> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %sum = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %sum : tensor<f32>
+    }) : (tensor<4xf32>) -> tensor<2xf32>
+    ```
+  }];
+  let arguments = (ins Stablehlo_Tensor:$operand, I64Attr:$scatter_dimension,
+                       Stablehlo_ReplicaGroupsAttr:$replica_groups,
+                       OptionalAttr<Stablehlo_ChannelHandleAttr>:$channel_handle,
+                       UnitAttr:$use_global_device_ids);
+  let regions = (region SizedRegion<1>:$computation);
+  let results = (outs Stablehlo_Tensor:$result);
+}
+
+def Stablehlo_CollectiveBroadcastOp : Stablehlo_CollectiveOp<"collective_broadcast"> {
+  let summary = "Sends the tensors of one process to its group.";
+  let description = [{
+    `results@p = inputs@root(p)`; the root is the first of the group, or with
+    `has_dynamic_root` the one that the last input names. Processes outside all
+    groups get zeros.
+
+    ```mlir
+    %result = "stablehlo.collective_broadcast"(%input)
+        <{replica_groups = dense<[[2, 1]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<Stablehlo_Tensor>:$inputs,
+                       Stablehlo_ReplicaGroupsAttr:$replica_groups,
+                       OptionalAttr<Stablehlo_ChannelHandleAttr>:$channel_handle,
+                       UnitAttr:$has_dynamic_root);
+  let results = (outs Variadic<Stablehlo_Tensor>:$results);
+}
+
+def Stablehlo_CollectiveReduceOp
+    : Stablehlo_CollectiveOp<"collective_reduce", [Stablehlo_ReturnTerminated]> {
+  let summary = "Folds the tensors of a group; one process gets the result.";
+  let description = [{
+    `results@root(p) = all_reduce(inputs)`, and other processes get zeros
+
+    ```mlir
+    %result = "stablehlo.collective_reduce"(%input) <{
+      replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>
+    }> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %sum = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %sum : tensor<f32>
+    }) : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<Stablehlo_Tensor>:$inputs,
+                       Stablehlo_ReplicaGroupsAttr:$replica_groups,
+                       OptionalAttr<Stablehlo_ChannelHandleAttr>:$channel_handle,
+                       UnitAttr:$use_global_device_ids, UnitAttr:$has_dynamic_root);
+  let regions = (region SizedRegion<1>:$computation);
+  let results = (outs Variadic<Stablehlo_Tensor>:$results);
+}
+
+def Stablehlo_CollectivePermuteOp : Stablehlo_Op<"collective_permute"> {
+  let summary = "Each process sends its tensor to at most one other.";
+  let description = [{
+    `result@target = operand@source` for each pair, and zeros where nothing arrives
+
+    ```mlir
+    %result = "stablehlo.collective_permute"(%operand)
+        <{source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}>
+        : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins Stablehlo_Tensor:$operand, I64ElementsAttr:$source_target_pairs,
+                       OptionalAttr<Stablehlo_ChannelHandleAttr>:$channel_handle);
+  let results = (outs Stablehlo_Tensor:$result);
+}
+
+def Stablehlo_CrossReplicaSumOp : Stablehlo_Op<"cross-replica-sum"> {
+  let summary = "Sum over replica groups (legacy: use all_reduce).";
+  let description = [{
+    `result@p = sum of operand@q for q in group(p)`
+
+    ```mlir
+    %result = "stablehlo.cross-replica-sum"(%operand)
+        <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins Stablehlo_Tensor:$operand, I64ElementsAttr:$replica_groups);
+  let results = (outs Stablehlo_Tensor:$result);
+}
+
+//===- Asynchrony ---------------------------------------------------------===//
+
+def Stablehlo_AsyncStartOp : Stablehlo_Op<"async_start", [Stablehlo_ReturnTerminated]> {
+  let summary = "Starts the one op of its region, to be waited for by async_done.";
+  let description = [{
+    `result = future of body(inputs...)`
+
+    ```mlir
+    %future = "stablehlo.async_start"(%input) ({
+    ^bb0(%x: tensor<2x2xf32>):
+      %whole = "stablehlo.all_gather"(%x) <{all_gather_dim = 1 : i64,
+        replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>
+      }> : (tensor<2x2xf32>) -> tensor<2x4xf32>
+      stablehlo.return %whole : tensor<2x4xf32>
+    }) : (tensor<2x2xf32>) -> !stablehlo.future<tensor<2x4xf32>>
+    ```
+  }];
+  let arguments = (ins Variadic<Stablehlo_Tensor>:$inputs);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Stablehlo_Future:$result);
+}
+
+def Stablehlo_AsyncDoneOp : Stablehlo_Op<"async_done"> {
+  let summary = "Waits for an asynchronous op and gives its results.";
+  let description = [{
+    `results = value of operand`
+
+    ```mlir
+    %whole = "stablehlo.async_done"(%future) : (!stablehlo.future<tensor<2x4xf32>>) -> tensor<2x4xf32>
+    ```
+  }];
+  let arguments = (ins Stablehlo_Future:$operand);
+  let results = (outs Variadic<Stablehlo_Tensor>:$results);
+}
+
+//===- Identity -----------------------------------------------------------===//
+
+def Stablehlo_PartitionIdOp : Stablehlo_Op<"partition_id", [Pure]> {
+  let summary = "The partition that this process is.";
+  let description = [{
+    `result = partition of the process grid`
+
+    ```mlir
+    %id = stablehlo.partition_id : tensor<ui32>
+    ```
+  }];
+  let results = (outs Stablehlo_UI32Tensor:$result);
+}
+
+def Stablehlo_ReplicaIdOp : Stablehlo_Op<"replica_id", [Pure]> {
+  let summary = "The replica that this process is.";
+  let description = [{
+    `result = replica of the process grid`
+
+    ```mlir
+    %id = stablehlo.replica_id : tensor<ui32>
+    ```
+  }];
+  let results = (outs Stablehlo_UI32Tensor:$result);
+}
+
+#endif // TILEWRIGHT_DIALECT_STABLEHLO_COLLECTIVEOPS_TD

@@ -1,0 +1,142 @@
+// Branches, loops, tuples, and the tokens that order side effects.
+#ifndef TILEWRIGHT_DIALECT_STABLEHLO_CONTROLFLOWOPS_TD
+#define TILEWRIGHT_DIALECT_STABLEHLO_CONTROLFLOWOPS_TD
+
+include "tilewright/dialect/stablehlo/StablehloOpBase.td"
+
+def Stablehlo_ReturnOp : Stablehlo_Op<"return", [Pure, Terminator]> {
+  let summary = "Ends a region and gives its values.";
+  let description = [{
+    `results of the region = values`
+
+    ```mlir
+    stablehlo.return %sum : tensor<f32>
+    ```
+  }];
+  let arguments = (ins Variadic<Stablehlo_CustomCallValue>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+}
+
+def Stablehlo_IfOp : Stablehlo_Op<"if", [Stablehlo_RegionEffects, Stablehlo_ReturnTerminated]> {
+  let summary = "Runs one of two regions.";
+  let description = [{
+    `results = pred ? true_branch() : false_branch()`
+
+    ```mlir
+    %result = "stablehlo.if"(%pred) ({
+      stablehlo.return %a : tensor<4xf32>
+    }, {
+      stablehlo.return %b : tensor<4xf32>
+    }) : (tensor<i1>) -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins Stablehlo_PredTensor:$pred);
+  let regions = (region SizedRegion<1>:$true_branch, SizedRegion<1>:$false_branch);
+  let results = (outs Variadic<Stablehlo_TensorOrToken>:$results);
+}
+
+def Stablehlo_CaseOp : Stablehlo_Op<"case", [Stablehlo_RegionEffects, Stablehlo_ReturnTerminated]> {
+  let summary = "Runs one of several regions; the last one if the index is out of range.";
+  let description = [{
+    `results = branches[0 <= index < N ? index : N - 1]()`
+
+    ```mlir
+    %result = "stablehlo.case"(%index) ({
+      stablehlo.return %a : tensor<4xf32>
+    }, {
+      stablehlo.return %b : tensor<4xf32>
+    }) : (tensor<i32>) -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins Stablehlo_I32Tensor:$index);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$branches);
+  let results = (outs Variadic<Stablehlo_TensorOrToken>:$results);
+}
+
+def Stablehlo_WhileOp : Stablehlo_Op<"while", [
+    Stablehlo_RegionEffects, Stablehlo_ReturnTerminated]> {
+  let summary = "Repeats a region while a condition holds.";
+  let description = [{
+    `results = operand; while (cond(results)) results = body(results)`
+
+    ```mlir
+    %result = stablehlo.while(%i = %start) : tensor<i32>
+    cond {
+      %more = stablehlo.compare LT, %i, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %next = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %next : tensor<i32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Stablehlo_TensorTokenOrBuffer>:$operand);
+  let regions = (region SizedRegion<1>:$cond, SizedRegion<1>:$body);
+  let results = (outs Variadic<Stablehlo_TensorTokenOrBuffer>:$results);
+}
+
+def Stablehlo_OptimizationBarrierOp : Stablehlo_Op<"optimization_barrier", [Pure]> {
+  let summary = "Keeps what uses its results after what makes its operands.";
+  let description = [{
+    `result = operand`, and nothing is moved across
+
+    ```mlir
+    %result:2 = stablehlo.optimization_barrier %a, %b : tensor<4xf32>, tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<Stablehlo_TensorOrToken>:$operand);
+  let results = (outs Variadic<Stablehlo_TensorOrToken>:$result);
+}
+
+def Stablehlo_TupleOp : Stablehlo_Op<"tuple", [Pure]> {
+  let summary = "Packs values into a tuple.";
+  let description = [{
+    `result = (val[0], val[1], ...)`
+
+    ```mlir
+    %result = stablehlo.tuple %a, %b : tuple<tensor<4xf32>, tensor<i32>>
+    ```
+  }];
+  let arguments = (ins Variadic<Stablehlo_Value>:$val);
+  let results = (outs Stablehlo_Tuple:$result);
+}
+
+def Stablehlo_GetTupleElementOp : Stablehlo_Op<"get_tuple_element", [Pure]> {
+  let summary = "Takes one value out of a tuple.";
+  let description = [{
+    `result = operand[index]`
+
+    ```mlir
+    %result = stablehlo.get_tuple_element %tuple[0] : (tuple<tensor<4xf32>, tensor<i32>>) -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins Stablehlo_Tuple:$operand, I32Attr:$index);
+  let results = (outs Stablehlo_Value:$result);
+}
+
+def Stablehlo_CreateTokenOp : Stablehlo_Op<"create_token", [Pure]> {
+  let summary = "A token to start a chain with (legacy: use after_all without inputs).";
+  let description = [{
+    `output = after_all()`
+
+    ```mlir
+    %output = stablehlo.create_token : !stablehlo.token
+    ```
+  }];
+  let results = (outs Stablehlo_Token:$output);
+}
+
+def Stablehlo_AfterAllOp : Stablehlo_Op<"after_all", [Pure]> {
+  let summary = "A token that waits for others.";
+  let description = [{
+    `result` is available once all `inputs` are
+
+    ```mlir
+    %result = stablehlo.after_all %a, %b : !stablehlo.token
+    ```
+  }];
+  let arguments = (ins Variadic<Stablehlo_Token>:$inputs);
+  let results = (outs Stablehlo_Token:$result);
+}
+
+#endif // TILEWRIGHT_DIALECT_STABLEHLO_CONTROLFLOWOPS_TD

@@ -1,0 +1,10 @@
+// Ops that take or give shapes as values.
+#ifndef TILEWRIGHT_DIALECT_STABLEHLO_DYNAMICSHAPEOPS_H
+#define TILEWRIGHT_DIALECT_STABLEHLO_DYNAMICSHAPEOPS_H
+
+#include "tilewright/dialect/stablehlo/StablehloOpBase.h"
+
+#define GET_OP_CLASSES
+#include "tilewright/dialect/stablehlo/DynamicShapeOps.h.inc"
+
+#endif // TILEWRIGHT_DIALECT_STABLEHLO_DYNAMICSHAPEOPS_H

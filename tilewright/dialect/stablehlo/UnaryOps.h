@@ -1,0 +1,10 @@
+// Ops from one tensor to another of its shape, element by element.
+#ifndef TILEWRIGHT_DIALECT_STABLEHLO_UNARYOPS_H
+#define TILEWRIGHT_DIALECT_STABLEHLO_UNARYOPS_H
+
+#include "tilewright/dialect/stablehlo/StablehloOpBase.h"
+
+#define GET_OP_CLASSES
+#include "tilewright/dialect/stablehlo/UnaryOps.h.inc"
+
+#endif // TILEWRIGHT_DIALECT_STABLEHLO_UNARYOPS_H

@@ -1,0 +1,20 @@
+// tilewright-opt: reads IR, checks it, runs passes, prints it. For tests and
+// for looking at one step of the compiler at a time.
+#include "tilewright/dialect/sdy/SdyDialect.h"
+#include "tilewright/dialect/stablehlo/StablehloDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Quant/IR/Quant.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Transforms/Passes.h"
+
+int main(int argc, char **argv) {
+  mlir::registerTransformsPasses();
+
+  mlir::DialectRegistry registry;
+  registry.insert<mlir::func::FuncDialect, mlir::quant::QuantDialect, tilewright::sdy::SdyDialect,
+                  tilewright::stablehlo::StablehloDialect>();
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "tilewright-opt: checks IR and runs passes on it\n", registry));
+}
