@@ -27,11 +27,11 @@ def Stablehlo_CompositeOp
                        DefaultValuedOptionalAttr<I32Attr, "0">:$version);
   let regions = (region VariadicRegion<AnyRegion>:$composite_regions);
   let results = (outs Variadic<Stablehlo_TensorTokenOrTuple>:$results);
+  let hasVerifier = 1;
 }
 
-def Stablehlo_CustomCallOp : Stablehlo_Op<"custom_call", [
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Stablehlo_CustomCallOp
+    : Stablehlo_Op<"custom_call", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "Calls an implementation that the target knows by name.";
   let description = [{
     `results = call_target_name(inputs...)`
@@ -54,6 +54,7 @@ def Stablehlo_CustomCallOp : Stablehlo_Op<"custom_call", [
                            "array of output operand aliases">>:$output_operand_aliases,
                        OptionalAttr<Stablehlo_TilingsAttr>:$result_tilings);
   let results = (outs Variadic<Stablehlo_CustomCallValue>:$results);
+  let hasVerifier = 1;
 }
 
 def Stablehlo_InfeedOp : Stablehlo_TransferOp<"infeed"> {
@@ -69,6 +70,7 @@ def Stablehlo_InfeedOp : Stablehlo_TransferOp<"infeed"> {
   let arguments = (ins Stablehlo_Token:$token, DefaultValuedStrAttr<StrAttr, "">:$infeed_config,
                        OptionalAttr<ArrayAttr>:$layout);
   let results = (outs Variadic<Stablehlo_StaticTensorOrToken>:$results);
+  let hasVerifier = 1;
 }
 
 def Stablehlo_OutfeedOp : Stablehlo_TransferOp<"outfeed"> {
@@ -102,6 +104,7 @@ def Stablehlo_SendOp : Stablehlo_TransferOp<"send"> {
                        Stablehlo_ChannelHandleAttr:$channel_handle, defaultFalse:$is_host_transfer,
                        OptionalAttr<I64ElementsAttr>:$source_target_pairs);
   let results = (outs Stablehlo_Token:$result);
+  let hasVerifier = 1;
 }
 
 def Stablehlo_RecvOp : Stablehlo_TransferOp<"recv"> {
@@ -119,6 +122,7 @@ def Stablehlo_RecvOp : Stablehlo_TransferOp<"recv"> {
                        defaultFalse:$is_host_transfer,
                        OptionalAttr<I64ElementsAttr>:$source_target_pairs);
   let results = (outs Variadic<Stablehlo_StaticTensorOrToken>:$results);
+  let hasVerifier = 1;
 }
 
 #endif // TILEWRIGHT_DIALECT_STABLEHLO_CALLOPS_TD

@@ -28,6 +28,7 @@ def Stablehlo_AllGatherOp : Stablehlo_CollectiveOp<"all_gather"> {
                        OptionalAttr<Stablehlo_ChannelHandleAttr>:$channel_handle,
                        UnitAttr:$use_global_device_ids);
   let results = (outs Variadic<Stablehlo_Tensor>:$results);
+  let hasVerifier = 1;
 }
 
 def Stablehlo_AllReduceOp : Stablehlo_CollectiveOp<"all_reduce", [Stablehlo_ReturnTerminated]> {
@@ -51,6 +52,8 @@ def Stablehlo_AllReduceOp : Stablehlo_CollectiveOp<"all_reduce", [Stablehlo_Retu
                        UnitAttr:$use_global_device_ids);
   let regions = (region SizedRegion<1>:$computation);
   let results = (outs Variadic<Stablehlo_Tensor>:$results);
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Stablehlo_AllToAllOp : Stablehlo_CollectiveOp<"all_to_all"> {
@@ -70,6 +73,7 @@ def Stablehlo_AllToAllOp : Stablehlo_CollectiveOp<"all_to_all"> {
                        Stablehlo_ReplicaGroupsAttr:$replica_groups,
                        OptionalAttr<Stablehlo_ChannelHandleAttr>:$channel_handle);
   let results = (outs Variadic<Stablehlo_Tensor>:$results);
+  let hasVerifier = 1;
 }
 
 def Stablehlo_ReduceScatterOp
@@ -94,6 +98,8 @@ def Stablehlo_ReduceScatterOp
                        UnitAttr:$use_global_device_ids);
   let regions = (region SizedRegion<1>:$computation);
   let results = (outs Stablehlo_Tensor:$result);
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Stablehlo_CollectiveBroadcastOp : Stablehlo_CollectiveOp<"collective_broadcast"> {
@@ -113,6 +119,7 @@ def Stablehlo_CollectiveBroadcastOp : Stablehlo_CollectiveOp<"collective_broadca
                        OptionalAttr<Stablehlo_ChannelHandleAttr>:$channel_handle,
                        UnitAttr:$has_dynamic_root);
   let results = (outs Variadic<Stablehlo_Tensor>:$results);
+  let hasVerifier = 1;
 }
 
 def Stablehlo_CollectiveReduceOp
@@ -137,6 +144,8 @@ def Stablehlo_CollectiveReduceOp
                        UnitAttr:$use_global_device_ids, UnitAttr:$has_dynamic_root);
   let regions = (region SizedRegion<1>:$computation);
   let results = (outs Variadic<Stablehlo_Tensor>:$results);
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Stablehlo_CollectivePermuteOp : Stablehlo_Op<"collective_permute"> {
@@ -153,6 +162,7 @@ def Stablehlo_CollectivePermuteOp : Stablehlo_Op<"collective_permute"> {
   let arguments = (ins Stablehlo_Tensor:$operand, I64ElementsAttr:$source_target_pairs,
                        OptionalAttr<Stablehlo_ChannelHandleAttr>:$channel_handle);
   let results = (outs Stablehlo_Tensor:$result);
+  let hasVerifier = 1;
 }
 
 def Stablehlo_CrossReplicaSumOp : Stablehlo_Op<"cross-replica-sum"> {
@@ -167,6 +177,7 @@ def Stablehlo_CrossReplicaSumOp : Stablehlo_Op<"cross-replica-sum"> {
   }];
   let arguments = (ins Stablehlo_Tensor:$operand, I64ElementsAttr:$replica_groups);
   let results = (outs Stablehlo_Tensor:$result);
+  let hasVerifier = 1;
 }
 
 //===- Asynchrony ---------------------------------------------------------===//
@@ -189,6 +200,7 @@ def Stablehlo_AsyncStartOp : Stablehlo_Op<"async_start", [Stablehlo_ReturnTermin
   let arguments = (ins Variadic<Stablehlo_Tensor>:$inputs);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Stablehlo_Future:$result);
+  let hasRegionVerifier = 1;
 }
 
 def Stablehlo_AsyncDoneOp : Stablehlo_Op<"async_done"> {
@@ -202,6 +214,7 @@ def Stablehlo_AsyncDoneOp : Stablehlo_Op<"async_done"> {
   }];
   let arguments = (ins Stablehlo_Future:$operand);
   let results = (outs Variadic<Stablehlo_Tensor>:$results);
+  let hasVerifier = 1;
 }
 
 //===- Identity -----------------------------------------------------------===//
@@ -216,6 +229,7 @@ def Stablehlo_PartitionIdOp : Stablehlo_Op<"partition_id", [Pure]> {
     ```
   }];
   let results = (outs Stablehlo_UI32Tensor:$result);
+  let hasVerifier = 1;
 }
 
 def Stablehlo_ReplicaIdOp : Stablehlo_Op<"replica_id", [Pure]> {
@@ -228,6 +242,7 @@ def Stablehlo_ReplicaIdOp : Stablehlo_Op<"replica_id", [Pure]> {
     ```
   }];
   let results = (outs Stablehlo_UI32Tensor:$result);
+  let hasVerifier = 1;
 }
 
 #endif // TILEWRIGHT_DIALECT_STABLEHLO_COLLECTIVEOPS_TD

@@ -33,6 +33,8 @@ def Stablehlo_IfOp : Stablehlo_Op<"if", [Stablehlo_RegionEffects, Stablehlo_Retu
   let arguments = (ins Stablehlo_PredTensor:$pred);
   let regions = (region SizedRegion<1>:$true_branch, SizedRegion<1>:$false_branch);
   let results = (outs Variadic<Stablehlo_TensorOrToken>:$results);
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Stablehlo_CaseOp : Stablehlo_Op<"case", [Stablehlo_RegionEffects, Stablehlo_ReturnTerminated]> {
@@ -51,6 +53,8 @@ def Stablehlo_CaseOp : Stablehlo_Op<"case", [Stablehlo_RegionEffects, Stablehlo_
   let arguments = (ins Stablehlo_I32Tensor:$index);
   let regions = (region VariadicRegion<SizedRegion<1>>:$branches);
   let results = (outs Variadic<Stablehlo_TensorOrToken>:$results);
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Stablehlo_WhileOp : Stablehlo_Op<"while", [
@@ -73,6 +77,8 @@ def Stablehlo_WhileOp : Stablehlo_Op<"while", [
   let arguments = (ins Variadic<Stablehlo_TensorTokenOrBuffer>:$operand);
   let regions = (region SizedRegion<1>:$cond, SizedRegion<1>:$body);
   let results = (outs Variadic<Stablehlo_TensorTokenOrBuffer>:$results);
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Stablehlo_OptimizationBarrierOp : Stablehlo_Op<"optimization_barrier", [Pure]> {
@@ -86,6 +92,7 @@ def Stablehlo_OptimizationBarrierOp : Stablehlo_Op<"optimization_barrier", [Pure
   }];
   let arguments = (ins Variadic<Stablehlo_TensorOrToken>:$operand);
   let results = (outs Variadic<Stablehlo_TensorOrToken>:$result);
+  let hasVerifier = 1;
 }
 
 def Stablehlo_TupleOp : Stablehlo_Op<"tuple", [Pure]> {
@@ -99,6 +106,7 @@ def Stablehlo_TupleOp : Stablehlo_Op<"tuple", [Pure]> {
   }];
   let arguments = (ins Variadic<Stablehlo_Value>:$val);
   let results = (outs Stablehlo_Tuple:$result);
+  let hasVerifier = 1;
 }
 
 def Stablehlo_GetTupleElementOp : Stablehlo_Op<"get_tuple_element", [Pure]> {
@@ -112,6 +120,7 @@ def Stablehlo_GetTupleElementOp : Stablehlo_Op<"get_tuple_element", [Pure]> {
   }];
   let arguments = (ins Stablehlo_Tuple:$operand, I32Attr:$index);
   let results = (outs Stablehlo_Value:$result);
+  let hasVerifier = 1;
 }
 
 def Stablehlo_CreateTokenOp : Stablehlo_Op<"create_token", [Pure]> {

@@ -16,6 +16,7 @@ def Stablehlo_BroadcastOp : Stablehlo_Op<"broadcast", [Stablehlo_Pure]> {
   }];
   let arguments = (ins Stablehlo_Tensor:$operand, DenseI64ArrayAttr:$broadcast_sizes);
   let results = (outs Stablehlo_Tensor:$result);
+  let hasVerifier = 1;
 }
 
 def Stablehlo_BroadcastInDimOp : Stablehlo_Op<"broadcast_in_dim", [Stablehlo_Pure]> {

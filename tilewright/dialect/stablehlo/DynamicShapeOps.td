@@ -50,6 +50,7 @@ def Stablehlo_DynamicBroadcastInDimOp
                        OptionalAttr<DenseI64ArrayAttr>:$known_expanding_dimensions,
                        OptionalAttr<DenseI64ArrayAttr>:$known_nonexpanding_dimensions);
   let results = (outs Stablehlo_AnyTensor:$result);
+  let hasVerifier = 1;
 }
 
 def Stablehlo_DynamicConvOp : Stablehlo_Op<"dynamic_conv", [NoMemoryEffect]> {
@@ -93,6 +94,7 @@ def Stablehlo_DynamicGatherOp : Stablehlo_Op<"dynamic_gather", [NoMemoryEffect]>
                        Stablehlo_GatherDimensionNumbersAttr:$dimension_numbers,
                        defaultFalse:$indices_are_sorted);
   let results = (outs Stablehlo_Tensor:$result);
+  let hasVerifier = 1;
 }
 
 def Stablehlo_DynamicIotaOp : Stablehlo_Op<"dynamic_iota", [NoMemoryEffect]> {
@@ -106,6 +108,7 @@ def Stablehlo_DynamicIotaOp : Stablehlo_Op<"dynamic_iota", [NoMemoryEffect]> {
   }];
   let arguments = (ins Stablehlo_ShapeVector:$output_shape, I64Attr:$iota_dimension);
   let results = (outs Stablehlo_NumberTensor:$result);
+  let hasVerifier = 1;
 }
 
 def Stablehlo_DynamicPadOp : Stablehlo_Op<"dynamic_pad", [NoMemoryEffect]> {
@@ -123,6 +126,7 @@ def Stablehlo_DynamicPadOp : Stablehlo_Op<"dynamic_pad", [NoMemoryEffect]> {
                        Stablehlo_ShapeVector:$edge_padding_high,
                        Stablehlo_ShapeVector:$interior_padding);
   let results = (outs Stablehlo_Tensor:$result);
+  let hasVerifier = 1;
 }
 
 def Stablehlo_DynamicReshapeOp : Stablehlo_Op<"dynamic_reshape", [NoMemoryEffect]> {
@@ -137,6 +141,7 @@ def Stablehlo_DynamicReshapeOp : Stablehlo_Op<"dynamic_reshape", [NoMemoryEffect
   }];
   let arguments = (ins Stablehlo_AnyTensor:$operand, Stablehlo_ShapeVector:$output_shape);
   let results = (outs Stablehlo_AnyTensor:$result);
+  let hasVerifier = 1;
 }
 
 def Stablehlo_RealDynamicSliceOp : Stablehlo_Op<"real_dynamic_slice", [NoMemoryEffect]> {
@@ -153,6 +158,7 @@ def Stablehlo_RealDynamicSliceOp : Stablehlo_Op<"real_dynamic_slice", [NoMemoryE
                        Stablehlo_DynamicShapeVector:$limit_indices,
                        Stablehlo_DynamicShapeVector:$strides);
   let results = (outs Stablehlo_Tensor:$result);
+  let hasVerifier = 1;
 }
 
 #endif // TILEWRIGHT_DIALECT_STABLEHLO_DYNAMICSHAPEOPS_TD

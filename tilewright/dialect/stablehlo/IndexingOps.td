@@ -54,6 +54,7 @@ def Stablehlo_GatherOp : Stablehlo_Op<"gather", [Stablehlo_Pure]> {
                        Stablehlo_GatherDimensionNumbersAttr:$dimension_numbers,
                        DenseI64ArrayAttr:$slice_sizes, defaultFalse:$indices_are_sorted);
   let results = (outs Stablehlo_Tensor:$result);
+  let hasVerifier = 1;
 }
 
 def Stablehlo_ScatterOp : Stablehlo_Op<"scatter", [
@@ -81,6 +82,8 @@ def Stablehlo_ScatterOp : Stablehlo_Op<"scatter", [
                        defaultFalse:$indices_are_sorted, defaultFalse:$unique_indices);
   let regions = (region SizedRegion<1>:$update_computation);
   let results = (outs Variadic<Stablehlo_Tensor>:$results);
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Stablehlo_TorchIndexSelectOp : Stablehlo_Op<"torch_index_select", [Stablehlo_Pure]> {
@@ -97,6 +100,7 @@ def Stablehlo_TorchIndexSelectOp : Stablehlo_Op<"torch_index_select", [Stablehlo
   let arguments = (ins Stablehlo_Tensor:$operand, Stablehlo_Tensor:$index,
                        I64Attr:$dim, I64Attr:$batch_dims);
   let results = (outs Stablehlo_Tensor:$result);
+  let hasVerifier = 1;
 }
 
 #endif // TILEWRIGHT_DIALECT_STABLEHLO_INDEXINGOPS_TD

@@ -77,6 +77,7 @@ def Stablehlo_EinsumOp : Stablehlo_Op<"einsum", [Stablehlo_Pure]> {
   }];
   let arguments = (ins Stablehlo_Tensor:$lhs, Stablehlo_Tensor:$rhs, StrAttr:$einsum_config);
   let results = (outs Stablehlo_Tensor:$result);
+  let hasVerifier = 1;
 }
 
 def Stablehlo_UnaryEinsumOp : Stablehlo_Op<"unary_einsum", [Stablehlo_Pure]> {
@@ -90,6 +91,7 @@ def Stablehlo_UnaryEinsumOp : Stablehlo_Op<"unary_einsum", [Stablehlo_Pure]> {
   }];
   let arguments = (ins Stablehlo_Tensor:$operand, StrAttr:$einsum_config);
   let results = (outs Stablehlo_Tensor:$result);
+  let hasVerifier = 1;
 }
 
 //===- Solvers and transforms ---------------------------------------------===//

@@ -7,7 +7,7 @@ include "tilewright/dialect/stablehlo/StablehloOpBase.td"
 class Stablehlo_ComputationOp<string mnemonic, list<Trait> traits = []> : Stablehlo_Op<mnemonic,
     [RecursiveMemoryEffects, Stablehlo_SpeculatableIfStatic, Stablehlo_ReturnTerminated] # traits>;
 
-def Stablehlo_MapOp : Stablehlo_ComputationOp<"map", [SameOperandsAndResultShape]> {
+def Stablehlo_MapOp : Stablehlo_ComputationOp<"map"> {
   let summary = "Applies a computation element by element.";
   let description = [{
     `result[i] = computation(inputs[0][i], inputs[1][i], ...)`
@@ -23,6 +23,8 @@ def Stablehlo_MapOp : Stablehlo_ComputationOp<"map", [SameOperandsAndResultShape
   let arguments = (ins Variadic<Stablehlo_Tensor>:$inputs, DenseI64ArrayAttr:$dimensions);
   let regions = (region SizedRegion<1>:$computation);
   let results = (outs Stablehlo_Tensor:$result);
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Stablehlo_ReduceOp : Stablehlo_ComputationOp<"reduce", [SameVariadicOperandSize]> {
@@ -40,6 +42,8 @@ def Stablehlo_ReduceOp : Stablehlo_ComputationOp<"reduce", [SameVariadicOperandS
                        DenseI64ArrayAttr:$dimensions);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Variadic<Stablehlo_Tensor>:$results);
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Stablehlo_ReduceWindowOp : Stablehlo_ComputationOp<"reduce_window", [SameVariadicOperandSize]> {
@@ -66,6 +70,8 @@ def Stablehlo_ReduceWindowOp : Stablehlo_ComputationOp<"reduce_window", [SameVar
                        OptionalAttr<I64ElementsAttr>:$padding);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Variadic<Stablehlo_Tensor>:$results);
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Stablehlo_SelectAndScatterOp : Stablehlo_ComputationOp<"select_and_scatter"> {
@@ -95,9 +101,11 @@ def Stablehlo_SelectAndScatterOp : Stablehlo_ComputationOp<"select_and_scatter">
                        OptionalAttr<I64ElementsAttr>:$padding);
   let regions = (region SizedRegion<1>:$select, SizedRegion<1>:$scatter);
   let results = (outs Stablehlo_Tensor:$result);
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
-def Stablehlo_SortOp : Stablehlo_ComputationOp<"sort", [SameOperandsAndResultShape]> {
+def Stablehlo_SortOp : Stablehlo_ComputationOp<"sort"> {
   let summary = "Sorts along one dimension, several tensors by one comparison.";
   let description = [{
     `results[k] = inputs[k]` with the entries along `dimension` in the order of
@@ -116,6 +124,8 @@ def Stablehlo_SortOp : Stablehlo_ComputationOp<"sort", [SameOperandsAndResultSha
                        defaultFalse:$is_stable);
   let regions = (region SizedRegion<1>:$comparator);
   let results = (outs Variadic<Stablehlo_Tensor>:$results);
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 #endif // TILEWRIGHT_DIALECT_STABLEHLO_REDUCTIONOPS_TD

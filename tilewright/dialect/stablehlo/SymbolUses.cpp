@@ -2,6 +2,7 @@
 // knows the whole symbol table.
 #include "tilewright/dialect/stablehlo/CallOps.h"
 #include "tilewright/dialect/stablehlo/CollectiveOps.h"
+#include "tilewright/dialect/stablehlo/VerifyRules.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -9,28 +10,22 @@ using namespace mlir;
 
 namespace tilewright::stablehlo {
 
-/// Finds the function that `op` names as its `role`, or says that there is none.
-static func::FuncOp lookupFunction(Operation *op, FlatSymbolRefAttr symbol, StringRef role,
-                                   SymbolTableCollection &symbols) {
-  auto function = symbols.lookupNearestSymbolFrom<func::FuncOp>(op, symbol);
-  if (!function)
-    op->emitOpError() << role << " must be a function of this module, got " << symbol;
-  return function;
-}
-
 LogicalResult CompositeOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return success(lookupFunction(*this, getDecompositionAttr(), "decomposition", symbols));
-}
-
-LogicalResult CustomCallOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  ArrayAttr called = getCalledComputationsAttr();
-  if (!called)
-    return success();
-  for (auto symbol : called.getAsRange<FlatSymbolRefAttr>())
-    if (!lookupFunction(*this, symbol, "called computation", symbols))
-      return failure();
+  FlatSymbolRefAttr symbol = getDecompositionAttr();
+  auto function = symbols.lookupNearestSymbolFrom<func::FuncOp>(*this, symbol);
+  if (!function) // composite_c2
+    return emitOpError() << "decomposition must be a function of this module, got " << symbol;
+  if (!typesAgree(getOperandTypes(), function.getArgumentTypes())) // composite_c3
+    return emitOpError() << "inputs must have the types that the decomposition takes, ("
+                         << function.getArgumentTypes() << "), got (" << getOperandTypes() << ")";
+  if (!typesAgree(getResultTypes(), function.getResultTypes())) // composite_c4
+    return emitOpError() << "results must have the types that the decomposition returns, ("
+                         << function.getResultTypes() << "), got (" << getResultTypes() << ")";
   return success();
 }
+
+// A custom call's called_computations need not exist: the published
+// compatibility artifacts name some that do not. Who runs the call looks them up.
 
 /// The mesh behind `groups`, if it is named by symbol, exists.
 static LogicalResult verifyMeshSymbol(Operation *op, Attribute groups,

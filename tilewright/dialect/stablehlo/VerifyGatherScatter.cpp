@@ -1,0 +1,413 @@
+// Constraints of gather, dynamic_gather, scatter and torch_index_select.
+#include "tilewright/dialect/stablehlo/DynamicShapeOps.h"
+#include "tilewright/dialect/stablehlo/IndexingOps.h"
+#include "tilewright/dialect/stablehlo/VerifyRules.h"
+
+#include "llvm/ADT/SmallBitVector.h"
+
+using namespace mlir;
+using namespace tilewright::stablehlo;
+
+/// Number of entries in one index vector: the size of `indexVectorDim`, or one
+/// where that is just past the last dimension.
+static int64_t indexVectorSize(ArrayRef<int64_t> indices, int64_t indexVectorDim) {
+  return indexVectorDim < static_cast<int64_t>(indices.size()) ? indices[indexVectorDim] : 1;
+}
+
+/// `sizes` without those at `dropped`.
+static SmallVector<int64_t> without(ArrayRef<int64_t> sizes, ArrayRef<int64_t> dropped,
+                                    ArrayRef<int64_t> alsoDropped = {}) {
+  llvm::SmallBitVector drop(sizes.size());
+  for (ArrayRef<int64_t> list : {dropped, alsoDropped})
+    for (int64_t dim : list)
+      if (dim >= 0 && dim < static_cast<int64_t>(sizes.size()))
+        drop.set(dim);
+  SmallVector<int64_t> kept;
+  for (auto [dim, size] : llvm::enumerate(sizes))
+    if (!drop.test(dim))
+      kept.push_back(size);
+  return kept;
+}
+
+/// A shape of `rank` dimensions with `window` sizes at `windowDims`, which are
+/// sorted, different and in range, and `batch` sizes at the others, in order.
+static SmallVector<int64_t> combine(ArrayRef<int64_t> batch, ArrayRef<int64_t> window,
+                                    ArrayRef<int64_t> windowDims, int64_t rank) {
+  SmallVector<int64_t> shape;
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    bool isWindow = !windowDims.empty() && windowDims.front() == dim;
+    ArrayRef<int64_t> &source = isWindow ? window : batch;
+    if (isWindow)
+      windowDims = windowDims.drop_front();
+    shape.push_back(source.front());
+    source = source.drop_front();
+  }
+  return shape;
+}
+
+//===----------------------------------------------------------------------===//
+// gather, dynamic_gather
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What gather and dynamic_gather share. dynamic_gather takes `sliceSizes` as a
+/// value, so rules on their contents cannot be checked here.
+struct GatherChecker {
+  Operation *op;
+  RankedTensorType operand, indices, result;
+  GatherDimensionNumbersAttr numbers;
+  std::optional<ArrayRef<int64_t>> sliceSizes;
+
+  LogicalResult verifyLists();
+  LogicalResult verifyBatching();
+  LogicalResult verifySliceSizes();
+  LogicalResult verifyResult();
+};
+} // namespace
+
+LogicalResult GatherChecker::verifyLists() {
+  int64_t vectorDim = numbers.getIndexVectorDim();
+  if (vectorDim < 0 || vectorDim > indices.getRank()) // gather_c2, dynamic_gather_c2
+    return op->emitOpError() << "index_vector_dim must be in [0, " << indices.getRank()
+                             << "], up to the rank of start_indices, got " << vectorDim;
+  if (failed(verifyInRange(op, "offset_dims", numbers.getOffsetDims(), "the result",
+                           result.getRank())) || // gather_c5, dynamic_gather_c5
+      failed(verifyInRange(op, "collapsed_slice_dims", numbers.getCollapsedSliceDims(),
+                           "the operand", operand.getRank())) || // gather_c8, dynamic_gather_c7
+      failed(verifyInRange(op, "operand_batching_dims", numbers.getOperandBatchingDims(),
+                           "the operand", operand.getRank())) || // gather_c11
+      failed(verifyInRange(op, "start_indices_batching_dims", numbers.getStartIndicesBatchingDims(),
+                           "start_indices",
+                           indices.getRank())) || // gather_c14
+      failed(verifyInRange(op, "start_index_map", numbers.getStartIndexMap(), "the operand",
+                           operand.getRank()))) // gather_c19, dynamic_gather_c10
+    return failure();
+
+  if (failed(verifyUnique(op, "offset_dims", numbers.getOffsetDims())) ||
+      failed(verifySorted(op, "offset_dims",
+                          numbers.getOffsetDims())) || // gather_c4, dynamic_gather_c4
+      failed(verifyUnique(op, "collapsed_slice_dims and operand_batching_dims",
+                          numbers.getCollapsedSliceDims(),
+                          numbers.getOperandBatchingDims())) || // gather_c6, dynamic_gather_c6
+      failed(verifySorted(op, "collapsed_slice_dims",
+                          numbers.getCollapsedSliceDims())) || // gather_c7, dynamic_gather_c6
+      failed(verifySorted(op, "operand_batching_dims",
+                          numbers.getOperandBatchingDims())) || // gather_c10
+      failed(verifyUnique(op, "start_indices_batching_dims",
+                          numbers.getStartIndicesBatchingDims())) || // gather_c13
+      failed(verifyUnique(op, "start_index_map and operand_batching_dims",
+                          numbers.getStartIndexMap(),
+                          numbers.getOperandBatchingDims()))) // gather_c18, dynamic_gather_c9
+    return failure();
+
+  // gather_c1, dynamic_gather_c1
+  size_t mapped = numbers.getOffsetDims().size() + numbers.getCollapsedSliceDims().size() +
+                  numbers.getOperandBatchingDims().size();
+  if (static_cast<int64_t>(mapped) != operand.getRank())
+    return op->emitOpError()
+           << "each dimension of the operand must be an offset, collapsed or batching dimension, "
+              "got "
+           << mapped << " of these for rank " << operand.getRank();
+
+  // gather_c3, dynamic_gather_c3
+  int64_t vectorSize = indexVectorSize(indices.getShape(), vectorDim);
+  if (!sizesAgree(vectorSize, numbers.getStartIndexMap().size())) {
+    InFlightDiagnostic diag = op->emitOpError()
+                              << "start_index_map must have one entry for each element of an index "
+                                 "vector, got "
+                              << numbers.getStartIndexMap().size() << " for " << vectorSize;
+    diag.attachNote() << "index vectors lie along dimension index_vector_dim = " << vectorDim
+                      << " of " << indices;
+    return diag;
+  }
+  return success();
+}
+
+LogicalResult GatherChecker::verifyBatching() {
+  ArrayRef<int64_t> operandDims = numbers.getOperandBatchingDims();
+  ArrayRef<int64_t> indexDims = numbers.getStartIndicesBatchingDims();
+  if (llvm::is_contained(indexDims, numbers.getIndexVectorDim())) // gather_c15
+    return op->emitOpError() << "index_vector_dim must not be a batching dimension, got "
+                             << numbers.getIndexVectorDim() << " in start_indices_batching_dims";
+  if (operandDims.size() != indexDims.size()) // gather_c16
+    return op->emitOpError() << "operand_batching_dims and start_indices_batching_dims must be "
+                                "pairs, got "
+                             << operandDims.size() << " and " << indexDims.size();
+  for (auto [operandDim, indexDim] : llvm::zip_equal(operandDims, indexDims)) // gather_c17
+    if (!sizesAgree(operand.getDimSize(operandDim), indices.getDimSize(indexDim)))
+      return op->emitOpError() << "batching dimensions " << operandDim << " of the operand and "
+                               << indexDim << " of start_indices must have equal sizes, got "
+                               << operand.getDimSize(operandDim) << " and "
+                               << indices.getDimSize(indexDim);
+  return success();
+}
+
+LogicalResult GatherChecker::verifySliceSizes() {
+  if (failed(verifyOnePerDimension(op, "slice_sizes", sliceSizes->size(), "the operand",
+                                   operand.getRank()))) // gather_c20
+    return failure();
+  for (auto [dim, slice, size] : llvm::enumerate(*sliceSizes, operand.getShape())) // gather_c21
+    if (slice < 0 || (!ShapedType::isDynamic(size) && slice > size))
+      return op->emitOpError() << "slice_sizes must be in [0, size of the operand], got " << slice
+                               << " for dimension " << dim << " of " << operand;
+  auto verifyAtMostOne = [&](StringRef name, ArrayRef<int64_t> dims) -> LogicalResult {
+    for (int64_t dim : dims)
+      if ((*sliceSizes)[dim] > 1)
+        return op->emitOpError() << "slice_sizes must be at most 1 at " << name << ", got "
+                                 << (*sliceSizes)[dim] << " for dimension " << dim;
+    return success();
+  };
+  if (failed(verifyAtMostOne("collapsed_slice_dims",
+                             numbers.getCollapsedSliceDims())) || // gather_c9
+      failed(verifyAtMostOne("operand_batching_dims",
+                             numbers.getOperandBatchingDims()))) // gather_c12
+    return failure();
+  return success();
+}
+
+LogicalResult GatherChecker::verifyResult() {
+  // gather_c22, dynamic_gather_c13
+  SmallVector<int64_t> unknown(operand.getRank(), ShapedType::kDynamic);
+  SmallVector<int64_t> batch = without(indices.getShape(), {numbers.getIndexVectorDim()});
+  SmallVector<int64_t> window =
+      without(sliceSizes.value_or(unknown), numbers.getCollapsedSliceDims(),
+              numbers.getOperandBatchingDims());
+  int64_t rank = batch.size() + window.size();
+  if (result.getRank() != rank)
+    return op->emitOpError() << "result must have " << batch.size() << " batch and "
+                             << window.size() << " offset dimensions, got " << result;
+  SmallVector<int64_t> shape = combine(batch, window, numbers.getOffsetDims(), rank);
+  if (!shapesAgree(shape, result.getShape()))
+    return op->emitOpError() << "result must have the sizes of the batches and of the slices, "
+                             << shapeText(shape) << ", got " << result;
+  if (operand.getElementType() != result.getElementType()) // gather_c23, dynamic_gather_c14
+    return op->emitOpError() << "operand and result must have one element type, got "
+                             << operand.getElementType() << " and " << result.getElementType();
+  return success();
+}
+
+LogicalResult GatherOp::verify() {
+  GatherChecker checker{*this,
+                        cast<RankedTensorType>(getOperand().getType()),
+                        cast<RankedTensorType>(getStartIndices().getType()),
+                        cast<RankedTensorType>(getResult().getType()),
+                        getDimensionNumbers(),
+                        getSliceSizes()};
+  return failure(failed(checker.verifyLists()) || failed(checker.verifyBatching()) ||
+                 failed(checker.verifySliceSizes()) || failed(checker.verifyResult()));
+}
+
+LogicalResult DynamicGatherOp::verify() {
+  GatherChecker checker{*this,
+                        cast<RankedTensorType>(getOperand().getType()),
+                        cast<RankedTensorType>(getStartIndices().getType()),
+                        cast<RankedTensorType>(getResult().getType()),
+                        getDimensionNumbers(),
+                        std::nullopt};
+  int64_t sizes = shapeOf(getSliceSizes().getType()).front();
+  if (failed(verifyOnePerDimension(*this, "slice_sizes", sizes, "the operand",
+                                   checker.operand.getRank()))) // dynamic_gather_c11
+    return failure();
+  return failure(failed(checker.verifyLists()) || failed(checker.verifyBatching()) ||
+                 failed(checker.verifyResult()));
+}
+
+//===----------------------------------------------------------------------===//
+// scatter
+//===----------------------------------------------------------------------===//
+
+/// Checks the lists of a scatter's dimension numbers by themselves.
+static LogicalResult verifyScatterLists(ScatterOp op, RankedTensorType input,
+                                        RankedTensorType indices, RankedTensorType update) {
+  ScatterDimensionNumbersAttr numbers = op.getScatterDimensionNumbers();
+  int64_t vectorDim = numbers.getIndexVectorDim();
+  if (vectorDim < 0 || vectorDim > indices.getRank()) // scatter_c22
+    return op.emitOpError() << "index_vector_dim must be in [0, " << indices.getRank()
+                            << "], up to the rank of scatter_indices, got " << vectorDim;
+  if (failed(verifyInRange(op, "update_window_dims", numbers.getUpdateWindowDims(), "the updates",
+                           update.getRank())) || // scatter_c8
+      failed(verifyInRange(op, "inserted_window_dims", numbers.getInsertedWindowDims(),
+                           "the inputs", input.getRank())) || // scatter_c11
+      failed(verifyInRange(op, "input_batching_dims", numbers.getInputBatchingDims(), "the inputs",
+                           input.getRank())) || // scatter_c13
+      failed(verifyInRange(op, "scatter_indices_batching_dims",
+                           numbers.getScatterIndicesBatchingDims(), "scatter_indices",
+                           indices.getRank())) || // scatter_c15
+      failed(verifyInRange(op, "scatter_dims_to_operand_dims",
+                           numbers.getScatterDimsToOperandDims(), "the inputs",
+                           input.getRank()))) // scatter_c21
+    return failure();
+  if (failed(verifyUnique(op, "update_window_dims", numbers.getUpdateWindowDims())) ||
+      failed(verifySorted(op, "update_window_dims", numbers.getUpdateWindowDims())) || // scatter_c7
+      failed(verifyUnique(op, "inserted_window_dims and input_batching_dims",
+                          numbers.getInsertedWindowDims(),
+                          numbers.getInputBatchingDims())) || // scatter_c9
+      failed(verifySorted(op, "inserted_window_dims",
+                          numbers.getInsertedWindowDims())) || // scatter_c10
+      failed(verifySorted(op, "input_batching_dims",
+                          numbers.getInputBatchingDims())) || // scatter_c12
+      failed(verifyUnique(op, "scatter_indices_batching_dims",
+                          numbers.getScatterIndicesBatchingDims())) || // scatter_c14
+      failed(verifyUnique(op, "scatter_dims_to_operand_dims and input_batching_dims",
+                          numbers.getScatterDimsToOperandDims(),
+                          numbers.getInputBatchingDims()))) // scatter_c20
+    return failure();
+
+  // scatter_c2
+  size_t mapped = numbers.getUpdateWindowDims().size() + numbers.getInsertedWindowDims().size() +
+                  numbers.getInputBatchingDims().size();
+  if (static_cast<int64_t>(mapped) != input.getRank())
+    return op.emitOpError()
+           << "each dimension of the inputs must be a window, inserted or batching dimension, got "
+           << mapped << " of these for rank " << input.getRank();
+
+  // scatter_c19
+  int64_t vectorSize = indexVectorSize(indices.getShape(), vectorDim);
+  if (!sizesAgree(vectorSize, numbers.getScatterDimsToOperandDims().size())) {
+    InFlightDiagnostic diag =
+        op.emitOpError() << "scatter_dims_to_operand_dims must have one entry for each "
+                            "element of an index vector, got "
+                         << numbers.getScatterDimsToOperandDims().size() << " for " << vectorSize;
+    diag.attachNote() << "index vectors lie along dimension index_vector_dim = " << vectorDim
+                      << " of " << indices;
+    return diag;
+  }
+  return success();
+}
+
+/// Checks that batching dimensions come in pairs of equal size.
+static LogicalResult verifyScatterBatching(ScatterOp op, RankedTensorType input,
+                                           RankedTensorType indices) {
+  ScatterDimensionNumbersAttr numbers = op.getScatterDimensionNumbers();
+  ArrayRef<int64_t> inputDims = numbers.getInputBatchingDims();
+  ArrayRef<int64_t> indexDims = numbers.getScatterIndicesBatchingDims();
+  if (llvm::is_contained(indexDims, numbers.getIndexVectorDim())) // scatter_c16
+    return op.emitOpError() << "index_vector_dim must not be a batching dimension, got "
+                            << numbers.getIndexVectorDim() << " in scatter_indices_batching_dims";
+  if (inputDims.size() != indexDims.size()) // scatter_c17
+    return op.emitOpError() << "input_batching_dims and scatter_indices_batching_dims must be "
+                               "pairs, got "
+                            << inputDims.size() << " and " << indexDims.size();
+  for (auto [inputDim, indexDim] : llvm::zip_equal(inputDims, indexDims)) // scatter_c18
+    if (!sizesAgree(input.getDimSize(inputDim), indices.getDimSize(indexDim)))
+      return op.emitOpError() << "batching dimensions " << inputDim << " of the inputs and "
+                              << indexDim << " of scatter_indices must have equal sizes, got "
+                              << input.getDimSize(inputDim) << " and "
+                              << indices.getDimSize(indexDim);
+  return success();
+}
+
+/// Checks the shape of the updates: scatter dimensions are the indices',
+/// window dimensions at most the inputs'.
+static LogicalResult verifyScatterUpdates(ScatterOp op, RankedTensorType input,
+                                          RankedTensorType indices, RankedTensorType update) {
+  // scatter_c4
+  ScatterDimensionNumbersAttr numbers = op.getScatterDimensionNumbers();
+  SmallVector<int64_t> batch = without(indices.getShape(), {numbers.getIndexVectorDim()});
+  SmallVector<int64_t> window =
+      without(input.getShape(), numbers.getInsertedWindowDims(), numbers.getInputBatchingDims());
+  int64_t rank = batch.size() + window.size();
+  if (update.getRank() != rank)
+    return op.emitOpError() << "updates must have " << batch.size() << " scatter and "
+                            << window.size() << " window dimensions, got " << update;
+  SmallVector<int64_t> limits = combine(batch, window, numbers.getUpdateWindowDims(), rank);
+  llvm::SmallBitVector isWindow(rank);
+  for (int64_t dim : numbers.getUpdateWindowDims())
+    isWindow.set(dim);
+  for (auto [dim, size, limit] : llvm::enumerate(update.getShape(), limits)) {
+    if (ShapedType::isDynamic(size) || ShapedType::isDynamic(limit))
+      continue;
+    if (isWindow.test(dim) && size > limit)
+      return op.emitOpError() << "window dimension " << dim
+                              << " of the updates must fit into the inputs, at most " << limit
+                              << ", got " << size;
+    if (!isWindow.test(dim) && size != limit)
+      return op.emitOpError() << "scatter dimension " << dim
+                              << " of the updates must have the size of scatter_indices, " << limit
+                              << ", got " << size;
+  }
+  return success();
+}
+
+LogicalResult ScatterOp::verify() {
+  if (getInputs().empty()) // scatter_c5
+    return emitOpError() << "must have at least one input, got none";
+  // Operands but the indices are split in halves; an odd one would go unseen.
+  if (getNumOperands() != 2 * getInputs().size() + 1)
+    return emitOpError() << "must have one update for each input, and the indices, got "
+                         << getNumOperands() << " operands";
+  auto input = cast<RankedTensorType>(getInputs().front().getType());
+  auto indices = cast<RankedTensorType>(getScatterIndices().getType());
+  auto update = cast<RankedTensorType>(getUpdates().front().getType());
+  for (auto [index, value] : llvm::enumerate(getInputs())) // scatter_c1
+    if (!shapesAgree(shapeOf(value.getType()), input.getShape()))
+      return emitOpError() << "inputs must have one shape, got " << input << " and, at " << index
+                           << ", " << value.getType();
+  for (auto [index, value] : llvm::enumerate(getUpdates())) { // scatter_c3
+    if (!shapesAgree(shapeOf(value.getType()), update.getShape()))
+      return emitOpError() << "updates must have one shape, got " << update << " and, at " << index
+                           << ", " << value.getType();
+    Type element = elementOf(getInputs()[index].getType());
+    if (elementOf(value.getType()) != element) // scatter_c6
+      return emitOpError() << "update " << index << " must have the element type of its input, "
+                           << element << ", got " << elementOf(value.getType());
+  }
+  if (failed(verifyScatterLists(*this, input, indices, update)) ||
+      failed(verifyScatterBatching(*this, input, indices)) ||
+      failed(verifyScatterUpdates(*this, input, indices, update)))
+    return failure();
+  if (getResults().size() != getInputs().size()) // scatter_c24
+    return emitOpError() << "must have one result for each input, got " << getResults().size()
+                         << " for " << getInputs().size();
+  for (auto [index, value] : llvm::enumerate(getResults()))
+    if (!shapesAgree(shapeOf(value.getType()), input.getShape()))
+      return emitOpError() << "result " << index << " must have the shape of the inputs, "
+                           << shapeText(input.getShape()) << ", got " << value.getType();
+  return success();
+}
+
+LogicalResult ScatterOp::verifyRegions() {
+  FailureOr<SmallVector<Type>> elements =
+      verifyReducer(*this, "update_computation", getUpdateComputation(),
+                    getInputs().getTypes()); // scatter_c23
+  if (failed(elements))
+    return failure();
+  return verifyResultElements(*this, getResultTypes(), *elements); // scatter_c25
+}
+
+//===----------------------------------------------------------------------===//
+// torch_index_select
+//===----------------------------------------------------------------------===//
+
+// Not in the specification any more; the rules are those its result implies.
+LogicalResult TorchIndexSelectOp::verify() {
+  auto operand = cast<RankedTensorType>(getOperand().getType());
+  auto index = cast<RankedTensorType>(getIndex().getType());
+  auto result = cast<RankedTensorType>(getResult().getType());
+  int64_t dim = getDim(), batchDims = getBatchDims();
+  if (!index.getElementType().isInteger() || index.getElementType().isInteger(1))
+    return emitOpError() << "index must have an integer element type, got "
+                         << index.getElementType();
+  if (batchDims < 0 || batchDims > index.getRank())
+    return emitOpError() << "batch_dims must be in [0, " << index.getRank()
+                         << "], up to the rank of the index, got " << batchDims;
+  if (dim < batchDims || dim >= operand.getRank())
+    return emitOpError() << "dim must be in [batch_dims, rank of the operand), [" << batchDims
+                         << ", " << operand.getRank() << "), got " << dim;
+  if (!shapesAgree(operand.getShape().take_front(batchDims),
+                   index.getShape().take_front(batchDims)))
+    return emitOpError() << "operand and index must have equal batch dimensions, got "
+                         << shapeText(operand.getShape().take_front(batchDims)) << " and "
+                         << shapeText(index.getShape().take_front(batchDims));
+  SmallVector<int64_t> shape(operand.getShape().take_front(dim));
+  llvm::append_range(shape, index.getShape().drop_front(batchDims));
+  llvm::append_range(shape, operand.getShape().drop_front(dim + 1));
+  if (!shapesAgree(shape, result.getShape()))
+    return emitOpError() << "result must have the operand's shape with dimension dim replaced by "
+                            "the index's, "
+                         << shapeText(shape) << ", got " << result;
+  if (operand.getElementType() != result.getElementType())
+    return emitOpError() << "operand and result must have one element type, got "
+                         << operand.getElementType() << " and " << result.getElementType();
+  return success();
+}
