@@ -13,6 +13,9 @@ class Stablehlo_BinaryOp<string mnemonic, string does, string formula, Type type
       # "```mlir\n%result = stablehlo." # mnemonic # " %lhs, %rhs : tensor<4xi32>\n```";
   let arguments = (ins type:$lhs, type:$rhs);
   let results = (outs type:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs attr-dict `:` custom<ShortType>(type($lhs), type($rhs), type($result))
+  }];
 }
 
 //===- Arithmetic ---------------------------------------------------------===//
@@ -72,6 +75,10 @@ def Stablehlo_CompareOp
                        Stablehlo_ComparisonDirectionAttr:$comparison_direction,
                        OptionalAttr<Stablehlo_ComparisonTypeAttr>:$compare_type);
   let results = (outs Stablehlo_PredTensor:$result);
+  let assemblyFormat = [{
+    $comparison_direction `,` $lhs `,` $rhs (`,` $compare_type^)?
+      attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def Stablehlo_ComplexOp
@@ -86,6 +93,10 @@ def Stablehlo_ComplexOp
   }];
   let arguments = (ins Stablehlo_WideFloatTensor:$lhs, Stablehlo_WideFloatTensor:$rhs);
   let results = (outs Stablehlo_ComplexTensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs
+      attr-dict `:` custom<ComplexType>(type($lhs), type($rhs), type($result))
+  }];
 }
 
 def Stablehlo_SelectOp : Stablehlo_Op<"select", [Stablehlo_Pure]> {
@@ -100,6 +111,10 @@ def Stablehlo_SelectOp : Stablehlo_Op<"select", [Stablehlo_Pure]> {
   let arguments = (ins Stablehlo_PredTensor:$pred, Stablehlo_Tensor:$on_true,
                        Stablehlo_Tensor:$on_false);
   let results = (outs Stablehlo_Tensor:$result);
+  let assemblyFormat = [{
+    operands
+      attr-dict `:` custom<SelectType>(type($pred), type($on_true), type($on_false), type($result))
+  }];
 }
 
 def Stablehlo_ClampOp
@@ -114,6 +129,10 @@ def Stablehlo_ClampOp
   }];
   let arguments = (ins Stablehlo_Tensor:$min, Stablehlo_Tensor:$operand, Stablehlo_Tensor:$max);
   let results = (outs Stablehlo_Tensor:$result);
+  let assemblyFormat = [{
+    operands
+      attr-dict `:` custom<ShortType>(type($min), type($operand), type($max), type($result))
+  }];
 }
 
 #endif // TILEWRIGHT_DIALECT_STABLEHLO_BINARYOPS_TD

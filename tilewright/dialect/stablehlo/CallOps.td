@@ -17,7 +17,7 @@ def Stablehlo_CompositeOp
     `composite_attributes` let a target that knows the op use its own
 
     ```mlir
-    %result = "stablehlo.composite"(%x) <{name = "chlo.erf", decomposition = @erf_impl, version = 1 : i32}>
+    %result = stablehlo.composite "chlo.erf" %x {decomposition = @erf_impl, version = 1 : i32}
         : (tensor<4xf32>) -> tensor<4xf32>
     ```
   }];
@@ -28,6 +28,9 @@ def Stablehlo_CompositeOp
   let regions = (region VariadicRegion<AnyRegion>:$composite_regions);
   let results = (outs Variadic<Stablehlo_TensorTokenOrTuple>:$results);
   let hasVerifier = 1;
+  let assemblyFormat = [{
+    $name $inputs (` ` `(` $composite_regions^ `)`)? attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def Stablehlo_CustomCallOp
@@ -37,9 +40,8 @@ def Stablehlo_CustomCallOp
     `results = call_target_name(inputs...)`
 
     ```mlir
-    %result = "stablehlo.custom_call"(%x) <{call_target_name = "solve", api_version = 4 : i32,
-      backend_config = {uplo = "L"}, called_computations = [@helper]
-    }> : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %result = stablehlo.custom_call @solve(%x) {api_version = 4 : i32, backend_config = {uplo = "L"}}
+        : (tensor<4x4xf32>) -> tensor<4x4xf32>
     ```
   }];
   let arguments = (ins Variadic<Stablehlo_CustomCallValue>:$inputs, StrAttr:$call_target_name,
@@ -55,6 +57,10 @@ def Stablehlo_CustomCallOp
                        OptionalAttr<Stablehlo_TilingsAttr>:$result_tilings);
   let results = (outs Variadic<Stablehlo_CustomCallValue>:$results);
   let hasVerifier = 1;
+  let assemblyFormat = [{
+    custom<CallTarget>($call_target_name) `(` $inputs `)`
+      attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def Stablehlo_InfeedOp : Stablehlo_TransferOp<"infeed"> {

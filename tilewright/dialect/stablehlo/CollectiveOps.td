@@ -230,6 +230,7 @@ def Stablehlo_PartitionIdOp : Stablehlo_Op<"partition_id", [Pure]> {
   }];
   let results = (outs Stablehlo_UI32Tensor:$result);
   let hasVerifier = 1;
+  let assemblyFormat = "attr-dict `:` type($result)";
 }
 
 def Stablehlo_ReplicaIdOp : Stablehlo_Op<"replica_id", [Pure]> {
@@ -243,6 +244,7 @@ def Stablehlo_ReplicaIdOp : Stablehlo_Op<"replica_id", [Pure]> {
   }];
   let results = (outs Stablehlo_UI32Tensor:$result);
   let hasVerifier = 1;
+  let assemblyFormat = "attr-dict `:` type($result)";
 }
 
 #endif // TILEWRIGHT_DIALECT_STABLEHLO_COLLECTIVEOPS_TD

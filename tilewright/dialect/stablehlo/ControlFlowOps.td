@@ -14,7 +14,7 @@ def Stablehlo_ReturnOp : Stablehlo_Op<"return", [Pure, Terminator]> {
     ```
   }];
   let arguments = (ins Variadic<Stablehlo_CustomCallValue>:$values);
-  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let assemblyFormat = "$values attr-dict (`:` type($values)^)?";
 }
 
 def Stablehlo_IfOp : Stablehlo_Op<"if", [Stablehlo_RegionEffects, Stablehlo_ReturnTerminated]> {
@@ -58,7 +58,8 @@ def Stablehlo_CaseOp : Stablehlo_Op<"case", [Stablehlo_RegionEffects, Stablehlo_
 }
 
 def Stablehlo_WhileOp : Stablehlo_Op<"while", [
-    Stablehlo_RegionEffects, Stablehlo_ReturnTerminated]> {
+    Stablehlo_RegionEffects, Stablehlo_ReturnTerminated,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "Repeats a region while a condition holds.";
   let description = [{
     `results = operand; while (cond(results)) results = body(results)`
@@ -79,6 +80,7 @@ def Stablehlo_WhileOp : Stablehlo_Op<"while", [
   let results = (outs Variadic<Stablehlo_TensorTokenOrBuffer>:$results);
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+  let hasCustomAssemblyFormat = 1;
 }
 
 def Stablehlo_OptimizationBarrierOp : Stablehlo_Op<"optimization_barrier", [Pure]> {
@@ -93,6 +95,9 @@ def Stablehlo_OptimizationBarrierOp : Stablehlo_Op<"optimization_barrier", [Pure
   let arguments = (ins Variadic<Stablehlo_TensorOrToken>:$operand);
   let results = (outs Variadic<Stablehlo_TensorOrToken>:$result);
   let hasVerifier = 1;
+  let assemblyFormat = [{
+    attr-dict ($operand^ `:` custom<PairwiseTypes>(type($operand), type($result))) : (`(` `)`)?
+  }];
 }
 
 def Stablehlo_TupleOp : Stablehlo_Op<"tuple", [Pure]> {
@@ -107,6 +112,7 @@ def Stablehlo_TupleOp : Stablehlo_Op<"tuple", [Pure]> {
   let arguments = (ins Variadic<Stablehlo_Value>:$val);
   let results = (outs Stablehlo_Tuple:$result);
   let hasVerifier = 1;
+  let assemblyFormat = "$val attr-dict `:` custom<TupleType>(type($val), type($result))";
 }
 
 def Stablehlo_GetTupleElementOp : Stablehlo_Op<"get_tuple_element", [Pure]> {
@@ -121,6 +127,7 @@ def Stablehlo_GetTupleElementOp : Stablehlo_Op<"get_tuple_element", [Pure]> {
   let arguments = (ins Stablehlo_Tuple:$operand, I32Attr:$index);
   let results = (outs Stablehlo_Value:$result);
   let hasVerifier = 1;
+  let assemblyFormat = "$operand `[` $index `]` attr-dict `:` functional-type(operands, results)";
 }
 
 def Stablehlo_CreateTokenOp : Stablehlo_Op<"create_token", [Pure]> {
@@ -133,6 +140,7 @@ def Stablehlo_CreateTokenOp : Stablehlo_Op<"create_token", [Pure]> {
     ```
   }];
   let results = (outs Stablehlo_Token:$output);
+  let assemblyFormat = "attr-dict `:` type($output)";
 }
 
 def Stablehlo_AfterAllOp : Stablehlo_Op<"after_all", [Pure]> {
@@ -146,6 +154,10 @@ def Stablehlo_AfterAllOp : Stablehlo_Op<"after_all", [Pure]> {
   }];
   let arguments = (ins Variadic<Stablehlo_Token>:$inputs);
   let results = (outs Stablehlo_Token:$result);
+  let assemblyFormat = [{
+    $inputs
+      attr-dict `:` custom<UniformType>(ref($inputs), type($inputs), type($result))
+  }];
 }
 
 #endif // TILEWRIGHT_DIALECT_STABLEHLO_CONTROLFLOWOPS_TD

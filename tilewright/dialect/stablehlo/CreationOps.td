@@ -4,7 +4,8 @@
 
 include "tilewright/dialect/stablehlo/StablehloOpBase.td"
 
-def Stablehlo_ConstantOp : Stablehlo_Op<"constant", [ConstantLike, Pure]> {
+def Stablehlo_ConstantOp : Stablehlo_Op<"constant", [
+    ConstantLike, Pure, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "A tensor known at compile time.";
   let description = [{
     `output = value`
@@ -22,6 +23,7 @@ def Stablehlo_ConstantOp : Stablehlo_Op<"constant", [ConstantLike, Pure]> {
   let builders = [OpBuilder<(ins "::mlir::ElementsAttr":$value), [{
     build($_builder, $_state, value.getType(), value);
   }]>];
+  let hasCustomAssemblyFormat = 1;
   let hasFolder = 1;
 }
 
@@ -38,6 +40,7 @@ def Stablehlo_IotaOp : Stablehlo_Op<"iota", [Pure]> {
   let results = (outs Type<And<[Stablehlo_NumberTensor.predicate, HasStaticShapePred]>,
       "statically shaped tensor of integer, float, complex or per-tensor quantized values",
       "::mlir::RankedTensorType">:$output);
+  let assemblyFormat = "`dim` `=` $iota_dimension attr-dict `:` type($output)";
 }
 
 def Stablehlo_RngOp : Stablehlo_Op<"rng", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -54,6 +57,10 @@ def Stablehlo_RngOp : Stablehlo_Op<"rng", [MemoryEffects<[MemRead, MemWrite]>]> 
                        Stablehlo_ShapeVector:$shape,
                        Stablehlo_RngDistributionAttr:$rng_distribution);
   let results = (outs Stablehlo_PredIntOrFloatTensor:$result);
+  let assemblyFormat = [{
+    $a `,` $b `,` $shape `,` `distribution` `=` $rng_distribution
+      attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def Stablehlo_RngBitGeneratorOp : Stablehlo_Op<"rng_bit_generator", [Stablehlo_Pure]> {
@@ -72,6 +79,10 @@ def Stablehlo_RngBitGeneratorOp : Stablehlo_Op<"rng_bit_generator", [Stablehlo_P
       Type<And<[Stablehlo_IntOrFloatTensor.predicate, HasStaticShapePred]>,
            "statically shaped tensor of integer or float values",
            "::mlir::RankedTensorType">:$output);
+  let assemblyFormat = [{
+    $initial_state `,` `algorithm` `=` $rng_algorithm
+      attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 #endif // TILEWRIGHT_DIALECT_STABLEHLO_CREATIONOPS_TD

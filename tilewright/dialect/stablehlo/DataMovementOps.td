@@ -17,6 +17,10 @@ def Stablehlo_BroadcastOp : Stablehlo_Op<"broadcast", [Stablehlo_Pure]> {
   let arguments = (ins Stablehlo_Tensor:$operand, DenseI64ArrayAttr:$broadcast_sizes);
   let results = (outs Stablehlo_Tensor:$result);
   let hasVerifier = 1;
+  let assemblyFormat = [{
+    $operand `,` `sizes` `=` $broadcast_sizes
+      attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def Stablehlo_BroadcastInDimOp : Stablehlo_Op<"broadcast_in_dim", [Stablehlo_Pure]> {
@@ -32,6 +36,10 @@ def Stablehlo_BroadcastInDimOp : Stablehlo_Op<"broadcast_in_dim", [Stablehlo_Pur
   }];
   let arguments = (ins Stablehlo_AnyTensor:$operand, DenseI64ArrayAttr:$broadcast_dimensions);
   let results = (outs Stablehlo_StaticOrBoundedTensor:$result);
+  let assemblyFormat = [{
+    $operand `,` `dims` `=` $broadcast_dimensions
+      attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def Stablehlo_ConcatenateOp : Stablehlo_Op<"concatenate", [Stablehlo_Pure]> {
@@ -47,6 +55,10 @@ def Stablehlo_ConcatenateOp : Stablehlo_Op<"concatenate", [Stablehlo_Pure]> {
   }];
   let arguments = (ins Variadic<Stablehlo_Tensor>:$inputs, I64Attr:$dimension);
   let results = (outs Stablehlo_Tensor:$result);
+  let assemblyFormat = [{
+    custom<OperandsThenComma>($inputs) `dim` `=` $dimension
+      attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def Stablehlo_PadOp : Stablehlo_Op<"pad", [Stablehlo_Pure]> {
@@ -64,6 +76,11 @@ def Stablehlo_PadOp : Stablehlo_Op<"pad", [Stablehlo_Pure]> {
                        DenseI64ArrayAttr:$edge_padding_low, DenseI64ArrayAttr:$edge_padding_high,
                        DenseI64ArrayAttr:$interior_padding);
   let results = (outs Stablehlo_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `,` $padding_value `,` `low` `=` $edge_padding_low `,`
+      `high` `=` $edge_padding_high `,` `interior` `=` $interior_padding
+      attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def Stablehlo_ReshapeOp : Stablehlo_Op<"reshape", [Stablehlo_Pure]> {
@@ -77,6 +94,7 @@ def Stablehlo_ReshapeOp : Stablehlo_Op<"reshape", [Stablehlo_Pure]> {
   }];
   let arguments = (ins Stablehlo_AnyTensor:$operand);
   let results = (outs Stablehlo_StaticOrBoundedTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
 }
 
 def Stablehlo_ReverseOp : Stablehlo_Op<"reverse", [
@@ -92,6 +110,10 @@ def Stablehlo_ReverseOp : Stablehlo_Op<"reverse", [
   }];
   let arguments = (ins Stablehlo_Tensor:$operand, DenseI64ArrayAttr:$dimensions);
   let results = (outs Stablehlo_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `,` `dims` `=` $dimensions
+      attr-dict `:` custom<ShortType>(type($operand), type($result))
+  }];
 }
 
 def Stablehlo_SliceOp : Stablehlo_Op<"slice", [Stablehlo_Pure]> {
@@ -106,6 +128,10 @@ def Stablehlo_SliceOp : Stablehlo_Op<"slice", [Stablehlo_Pure]> {
   let arguments = (ins Stablehlo_Tensor:$operand, DenseI64ArrayAttr:$start_indices,
                        DenseI64ArrayAttr:$limit_indices, DenseI64ArrayAttr:$strides);
   let results = (outs Stablehlo_Tensor:$result);
+  let assemblyFormat = [{
+    $operand custom<SliceRanges>($start_indices, $limit_indices, $strides)
+      attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def Stablehlo_TransposeOp : Stablehlo_Op<"transpose", [Stablehlo_Pure]> {
@@ -119,6 +145,10 @@ def Stablehlo_TransposeOp : Stablehlo_Op<"transpose", [Stablehlo_Pure]> {
   }];
   let arguments = (ins Stablehlo_AnyTensor:$operand, DenseI64ArrayAttr:$permutation);
   let results = (outs Stablehlo_AnyTensor:$result);
+  let assemblyFormat = [{
+    $operand `,` `dims` `=` $permutation
+      attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 #endif // TILEWRIGHT_DIALECT_STABLEHLO_DATAMOVEMENTOPS_TD

@@ -17,6 +17,10 @@ def Stablehlo_GetDimensionSizeOp : Stablehlo_Op<"get_dimension_size", [Pure]> {
   }];
   let arguments = (ins Stablehlo_AnyTensor:$operand, I64Attr:$dimension);
   let results = (outs Stablehlo_I32Tensor:$result);
+  let assemblyFormat = [{
+    $operand `,` `dim` `=` $dimension
+      attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def Stablehlo_SetDimensionSizeOp : Stablehlo_Op<"set_dimension_size", [NoMemoryEffect]> {
@@ -31,6 +35,10 @@ def Stablehlo_SetDimensionSizeOp : Stablehlo_Op<"set_dimension_size", [NoMemoryE
   }];
   let arguments = (ins Stablehlo_Tensor:$operand, Stablehlo_I32Tensor:$size, I64Attr:$dimension);
   let results = (outs Stablehlo_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `,` $size `,` `dim` `=` $dimension
+      attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def Stablehlo_DynamicBroadcastInDimOp
@@ -41,8 +49,8 @@ def Stablehlo_DynamicBroadcastInDimOp
     The known dimensions are promises of the producer: which sizes are 1, which are not.
 
     ```mlir
-    %result = "stablehlo.dynamic_broadcast_in_dim"(%operand, %shape)
-        <{broadcast_dimensions = array<i64: 1>}> : (tensor<3xf32>, tensor<2xi64>) -> tensor<?x3xf32>
+    %result = stablehlo.dynamic_broadcast_in_dim %operand, %shape, dims = [1]
+        : (tensor<3xf32>, tensor<2xi64>) -> tensor<?x3xf32>
     ```
   }];
   let arguments = (ins Stablehlo_AnyTensor:$operand, Stablehlo_ShapeVector:$output_dimensions,
@@ -51,6 +59,10 @@ def Stablehlo_DynamicBroadcastInDimOp
                        OptionalAttr<DenseI64ArrayAttr>:$known_nonexpanding_dimensions);
   let results = (outs Stablehlo_AnyTensor:$result);
   let hasVerifier = 1;
+  let assemblyFormat = [{
+    $operand `,` $output_dimensions `,` `dims` `=` $broadcast_dimensions
+      attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def Stablehlo_DynamicConvOp : Stablehlo_Op<"dynamic_conv", [NoMemoryEffect]> {
@@ -109,6 +121,10 @@ def Stablehlo_DynamicIotaOp : Stablehlo_Op<"dynamic_iota", [NoMemoryEffect]> {
   let arguments = (ins Stablehlo_ShapeVector:$output_shape, I64Attr:$iota_dimension);
   let results = (outs Stablehlo_NumberTensor:$result);
   let hasVerifier = 1;
+  let assemblyFormat = [{
+    $output_shape `,` `dim` `=` $iota_dimension
+      attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def Stablehlo_DynamicPadOp : Stablehlo_Op<"dynamic_pad", [NoMemoryEffect]> {
@@ -127,6 +143,7 @@ def Stablehlo_DynamicPadOp : Stablehlo_Op<"dynamic_pad", [NoMemoryEffect]> {
                        Stablehlo_ShapeVector:$interior_padding);
   let results = (outs Stablehlo_Tensor:$result);
   let hasVerifier = 1;
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 
 def Stablehlo_DynamicReshapeOp : Stablehlo_Op<"dynamic_reshape", [NoMemoryEffect]> {
@@ -142,6 +159,7 @@ def Stablehlo_DynamicReshapeOp : Stablehlo_Op<"dynamic_reshape", [NoMemoryEffect
   let arguments = (ins Stablehlo_AnyTensor:$operand, Stablehlo_ShapeVector:$output_shape);
   let results = (outs Stablehlo_AnyTensor:$result);
   let hasVerifier = 1;
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 
 def Stablehlo_RealDynamicSliceOp : Stablehlo_Op<"real_dynamic_slice", [NoMemoryEffect]> {
@@ -159,6 +177,7 @@ def Stablehlo_RealDynamicSliceOp : Stablehlo_Op<"real_dynamic_slice", [NoMemoryE
                        Stablehlo_DynamicShapeVector:$strides);
   let results = (outs Stablehlo_Tensor:$result);
   let hasVerifier = 1;
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 
 #endif // TILEWRIGHT_DIALECT_STABLEHLO_DYNAMICSHAPEOPS_TD

@@ -18,6 +18,10 @@ def Stablehlo_DynamicSliceOp : Stablehlo_Op<"dynamic_slice", [Stablehlo_Pure]> {
   let arguments = (ins Stablehlo_Tensor:$operand, Variadic<Stablehlo_IntScalar>:$start_indices,
                        DenseI64ArrayAttr:$slice_sizes);
   let results = (outs Stablehlo_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `,` custom<OperandsThenComma>($start_indices) `sizes` `=` $slice_sizes
+      attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def Stablehlo_DynamicUpdateSliceOp : Stablehlo_Op<"dynamic_update_slice", [Stablehlo_Pure]> {
@@ -34,6 +38,7 @@ def Stablehlo_DynamicUpdateSliceOp : Stablehlo_Op<"dynamic_update_slice", [Stabl
   let arguments = (ins Stablehlo_Tensor:$operand, Stablehlo_Tensor:$update,
                        Variadic<Stablehlo_IntScalar>:$start_indices);
   let results = (outs Stablehlo_Tensor:$result);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 
 def Stablehlo_GatherOp : Stablehlo_Op<"gather", [Stablehlo_Pure]> {

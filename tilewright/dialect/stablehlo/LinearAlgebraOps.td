@@ -22,6 +22,11 @@ def Stablehlo_DotGeneralOp : Stablehlo_Op<"dot_general", [Stablehlo_Pure]> {
                        OptionalAttr<Stablehlo_PrecisionConfigAttr>:$precision_config,
                        OptionalAttr<Stablehlo_DotAlgorithmAttr>:$algorithm);
   let results = (outs Stablehlo_AnyTensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `,` custom<DotDimensions>($dot_dimension_numbers)
+      `` custom<DotArithmetic>($precision_config, $algorithm)
+      attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def Stablehlo_DotOp : Stablehlo_Op<"dot", [Stablehlo_Pure]> {
@@ -36,6 +41,10 @@ def Stablehlo_DotOp : Stablehlo_Op<"dot", [Stablehlo_Pure]> {
   let arguments = (ins Stablehlo_Tensor:$lhs, Stablehlo_AnyTensor:$rhs,
                        OptionalAttr<Stablehlo_PrecisionConfigAttr>:$precision_config);
   let results = (outs Stablehlo_AnyTensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `` custom<Precision>($precision_config)
+      attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def Stablehlo_ConvolutionOp : Stablehlo_Op<"convolution", [Stablehlo_Pure]> {
@@ -46,11 +55,11 @@ def Stablehlo_ConvolutionOp : Stablehlo_Op<"convolution", [Stablehlo_Pure]> {
     dilated elements, count as zero
 
     ```mlir
-    %result = "stablehlo.convolution"(%image, %kernel) <{
-      dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>,
-      window_strides = array<i64: 2, 2>, padding = dense<1> : tensor<2x2xi64>,
-      feature_group_count = 1 : i64, batch_group_count = 1 : i64
-    }> : (tensor<1x8x8x4xf32>, tensor<3x3x4x8xf32>) -> tensor<1x4x4x8xf32>
+    %result = stablehlo.convolution(%image, %kernel)
+        dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+        window = {stride = [2, 2], pad = [[1, 1], [1, 1]]}
+        {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+        : (tensor<1x8x8x4xf32>, tensor<3x3x4x8xf32>) -> tensor<1x4x4x8xf32>
     ```
   }];
   let arguments = (ins Stablehlo_Tensor:$lhs, Stablehlo_AnyTensor:$rhs,
@@ -63,6 +72,12 @@ def Stablehlo_ConvolutionOp : Stablehlo_Op<"convolution", [Stablehlo_Pure]> {
                        I64Attr:$feature_group_count, I64Attr:$batch_group_count,
                        OptionalAttr<Stablehlo_PrecisionConfigAttr>:$precision_config);
   let results = (outs Stablehlo_AnyTensor:$result);
+  let assemblyFormat = [{
+    `(` operands `)` `dim_numbers` `=` custom<ConvDimensions>($dimension_numbers) `,`
+      `window` `=` custom<Window>($window_strides, $padding, $lhs_dilation, $rhs_dilation,
+        $window_reversal)
+      attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def Stablehlo_EinsumOp : Stablehlo_Op<"einsum", [Stablehlo_Pure]> {
@@ -78,6 +93,10 @@ def Stablehlo_EinsumOp : Stablehlo_Op<"einsum", [Stablehlo_Pure]> {
   let arguments = (ins Stablehlo_Tensor:$lhs, Stablehlo_Tensor:$rhs, StrAttr:$einsum_config);
   let results = (outs Stablehlo_Tensor:$result);
   let hasVerifier = 1;
+  let assemblyFormat = [{
+    $lhs `,` $rhs `,` `config` `=` $einsum_config
+      attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def Stablehlo_UnaryEinsumOp : Stablehlo_Op<"unary_einsum", [Stablehlo_Pure]> {
@@ -92,6 +111,10 @@ def Stablehlo_UnaryEinsumOp : Stablehlo_Op<"unary_einsum", [Stablehlo_Pure]> {
   let arguments = (ins Stablehlo_Tensor:$operand, StrAttr:$einsum_config);
   let results = (outs Stablehlo_Tensor:$result);
   let hasVerifier = 1;
+  let assemblyFormat = [{
+    $operand `,` `config` `=` $einsum_config
+      attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 //===- Solvers and transforms ---------------------------------------------===//
@@ -109,6 +132,10 @@ def Stablehlo_CholeskyOp
   }];
   let arguments = (ins Stablehlo_AnalyticTensor:$a, defaultFalse:$lower);
   let results = (outs Stablehlo_AnalyticTensor:$result);
+  let assemblyFormat = [{
+    $a (`,` `lower` `=` $lower^)?
+      attr-dict `:` custom<ShortType>(type($a), type($result))
+  }];
 }
 
 def Stablehlo_TriangularSolveOp
@@ -145,6 +172,10 @@ def Stablehlo_FftOp : Stablehlo_Op<"fft", [Stablehlo_Pure]> {
   let arguments = (ins Stablehlo_FloatOrComplexTensor:$operand, Stablehlo_FftTypeAttr:$fft_type,
                        DenseI64ArrayAttr:$fft_length);
   let results = (outs Stablehlo_FloatOrComplexTensor:$result);
+  let assemblyFormat = [{
+    $operand `,` `type` `=` $fft_type `,` `length` `=` $fft_length
+      attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 //===- Batch normalization ------------------------------------------------===//

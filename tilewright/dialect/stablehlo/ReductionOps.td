@@ -44,6 +44,7 @@ def Stablehlo_ReduceOp : Stablehlo_ComputationOp<"reduce", [SameVariadicOperandS
   let results = (outs Variadic<Stablehlo_Tensor>:$results);
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+  let hasCustomAssemblyFormat = 1;
 }
 
 def Stablehlo_ReduceWindowOp : Stablehlo_ComputationOp<"reduce_window", [SameVariadicOperandSize]> {

@@ -14,6 +14,7 @@ class Stablehlo_UnaryOp<string mnemonic, string does, string formula, Type opera
       # "```mlir\n%result = stablehlo." # mnemonic # " %operand : tensor<4xf32>\n```";
   let arguments = (ins operandType:$operand);
   let results = (outs resultType:$result);
+  let assemblyFormat = "$operand attr-dict `:` custom<ShortType>(type($operand), type($result))";
 }
 
 /// A transcendental function, with the accuracy asked of it.
@@ -118,6 +119,7 @@ def Stablehlo_IsFiniteOp
   }];
   let arguments = (ins Stablehlo_FloatOrQuantizedTensor:$x);
   let results = (outs Stablehlo_PredTensor:$y);
+  let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
 }
 
 def Stablehlo_ReducePrecisionOp : Stablehlo_Op<"reduce_precision", [
@@ -134,6 +136,10 @@ def Stablehlo_ReducePrecisionOp : Stablehlo_Op<"reduce_precision", [
   let arguments = (ins Stablehlo_FloatOrQuantizedTensor:$operand,
                        I32Attr:$exponent_bits, I32Attr:$mantissa_bits);
   let results = (outs Stablehlo_FloatOrQuantizedTensor:$output);
+  let assemblyFormat = [{
+    $operand `,` `format` `=` custom<ExponentMantissa>($exponent_bits, $mantissa_bits)
+      attr-dict `:` custom<ShortType>(type($operand), type($output))
+  }];
 }
 
 def Stablehlo_BitcastConvertOp : Stablehlo_Op<"bitcast_convert", [Stablehlo_Pure]> {
@@ -148,6 +154,7 @@ def Stablehlo_BitcastConvertOp : Stablehlo_Op<"bitcast_convert", [Stablehlo_Pure
   }];
   let arguments = (ins Stablehlo_AnyTensor:$operand);
   let results = (outs Stablehlo_AnyTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
 }
 
 #endif // TILEWRIGHT_DIALECT_STABLEHLO_UNARYOPS_TD
