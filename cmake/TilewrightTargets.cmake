@@ -105,7 +105,8 @@ function(tilewright_pytest name file)
 endfunction()
 
 if(TILEWRIGHT_LLVM AND TILEWRIGHT_PCH)
-  file(WRITE ${CMAKE_BINARY_DIR}/pch_ir.cpp "")
+  # Only written when it changes, so that configuring again rebuilds nothing.
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/pch_ir.cpp CONTENT "")
   add_library(tilewright_pch_ir OBJECT ${CMAKE_BINARY_DIR}/pch_ir.cpp)
   target_include_directories(tilewright_pch_ir SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
   target_precompile_headers(tilewright_pch_ir PRIVATE

@@ -60,8 +60,9 @@ def breaches(root: pathlib.Path):
             problem = _edge(file, target, quoted)
             if problem:
                 found.append(f"{file}:{line}: {problem}")
+    declared = _no_llvm_sources(root)
     for file in includes:
-        if _is_no_llvm(file) or file in _no_llvm_sources(root):
+        if _is_no_llvm(file) or file in declared:
             chain = _way_to_llvm(file, includes)
             if chain:
                 found.append(f"{file}: belongs to the half without LLVM but includes {' -> '.join(chain)}")
@@ -104,7 +105,7 @@ def _edge(file, target, quoted):
 
 
 def _folder(path):
-    """"import" for tilewright/import/bytecode/Reader.h."""
+    """ "import" for tilewright/import/bytecode/Reader.h."""
     return path.split("/")[1]
 
 
@@ -120,16 +121,16 @@ def _is_no_llvm(file):
     return any(_inside(file, part) for part in NO_LLVM)
 
 
-def _no_llvm_sources(root, cache={}):
+def _no_llvm_sources(root):
     """The sources of every NO_LLVM target, as CMake is told."""
-    if root not in cache:
-        cache[root] = set()
-        for listing in (root / "tilewright").rglob("CMakeLists.txt"):
-            for arguments in NO_LLVM_TARGET.findall(listing.read_text(encoding="utf-8")):
-                if "NO_LLVM" in arguments.split():
-                    folder = listing.parent.relative_to(root).as_posix()
-                    cache[root] |= {f"{folder}/{word}" for word in arguments.split() if word.endswith(".cpp")}
-    return cache[root]
+    sources = set()
+    for listing in (root / "tilewright").rglob("CMakeLists.txt"):
+        folder = listing.parent.relative_to(root).as_posix()
+        for arguments in NO_LLVM_TARGET.findall(listing.read_text(encoding="utf-8")):
+            words = arguments.split()
+            if "NO_LLVM" in words:
+                sources |= {f"{folder}/{word}" for word in words if word.endswith(".cpp")}
+    return sources
 
 
 def _way_to_llvm(file, includes):

@@ -92,5 +92,9 @@ def test_marked_commands_run(info, body, tmp_path):
 def test_the_map_shows_every_folder():
     text = (tree.ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     shown = set(re.findall(r"^\| `tilewright/([\w/]+)/`", text, re.MULTILINE))
-    folders = {tree.name(path.parent).split("/")[1] for path in tree.files(".h", ".cpp", ".td") if tree.name(path).startswith("tilewright/")}
+    folders = {
+        tree.name(path.parent).split("/")[1]
+        for path in tree.files(".h", ".cpp", ".td")
+        if tree.name(path).startswith("tilewright/")
+    }
     assert folders <= {name.split("/")[0] for name in shown}

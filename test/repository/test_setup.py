@@ -14,10 +14,11 @@ def setup(tmp_path):
     shutil.copy(tree.ROOT / "tools/setup", tmp_path / "tools/setup")
     (tmp_path / "requirements.txt").write_text("")
 
+    environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "XDG_CACHE_HOME": str(tmp_path / "cache")}
+
     def start(*arguments):
         return subprocess.Popen(
-            [tmp_path / "tools/setup", *arguments],
-            env={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")},
+            [tmp_path / "tools/setup", *arguments], env={**environment, "HOME": str(tmp_path)},
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
 
