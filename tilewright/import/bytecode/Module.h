@@ -103,7 +103,7 @@ enum class AttrKind : uint8_t {
   symbolRef,     ///< a: attr, the root, a `string`; list: attrs, each a symbolRef without list
   type,          ///< a: type
   unit,          //
-  integer,       ///< a: type, an integer or index; list: numbers, the value, low word first
+  integer,       ///< a: type, an integer or index; list: numbers, the bits, low word first
   real,          ///< a: type, a real; list: numbers, the bits, low word first
   denseArray,    ///< a: type of an element; b: literal with one element after another
   denseElements, ///< a: type, a tensor; b: literal
@@ -235,7 +235,7 @@ struct Region {
   /// The arguments are the values [firstArgument, firstArgument + argumentCount).
   ValueId firstArgument = 0;
   uint32_t argumentCount = 0;
-  /// Into Module::attrLists, one location an argument.
+  /// Into Module::attrLists, one location an argument; absent means unknown.
   Range argumentLocations;
 };
 
@@ -299,6 +299,10 @@ private:
     return std::span(pool).subspan(range.begin, range.size);
   }
 };
+
+/// The StableHLO element type that `type` is: pred for i1, c64 for complex<f32>.
+/// Nothing for types that are not one, such as si8, index or a quantized type.
+std::optional<numerics::ElementType> elementTypeOf(const Module &module, TypeId type);
 
 } // namespace tilewright::bytecode
 

@@ -3,6 +3,7 @@
 #include "tilewright/support/Concat.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <unordered_map>
 
@@ -35,8 +36,9 @@ OpRow row(Op op, Dialect dialect, std::string_view name, Version since, Version 
           std::string_view results) {
   OpRow row{
       op, dialect, name, since, until, signature(operands), signature(regions), signature(results),
-      {}, {}};
+      {}, {},      false};
   split(attributes, '?', row.attributes, row.optional);
+  row.isolated = op == Op::builtinModule || op == Op::func_v1;
   assert(std::is_sorted(row.attributes.begin(), row.attributes.end()) &&
          "properties are encoded in alphabetical order");
   return row;
@@ -106,14 +108,16 @@ const OpRow &rowOf(Op op) { return rows()[static_cast<size_t>(op)]; }
 std::span<const OpRow> allOps() { return rows(); }
 
 const OpRow *findOp(Dialect dialect, std::string_view name) {
-  static const auto *index = [] {
-    auto *map = new std::unordered_map<std::string, const OpRow *>;
+  using Index = std::unordered_map<std::string_view, const OpRow *>;
+  static const auto *byDialect = [] {
+    auto *indices = new std::array<Index, 3>;
     for (const OpRow &row : rows())
-      map->emplace(row.fullName(), &row);
-    return map;
+      (*indices)[static_cast<size_t>(row.dialect)].emplace(row.name, &row);
+    return indices;
   }();
-  auto place = index->find(concat(nameOf(dialect), ".", name));
-  return place == index->end() ? nullptr : place->second;
+  const Index &index = (*byDialect)[static_cast<size_t>(dialect)];
+  auto place = index.find(name);
+  return place == index.end() ? nullptr : place->second;
 }
 
 } // namespace tilewright::bytecode

@@ -58,6 +58,8 @@ struct OpRow {
   std::vector<std::string_view> attributes;
   /// Parallel to `attributes`. Never set for VHLO.
   std::vector<bool> optional;
+  /// Its regions see no values from outside.
+  bool isolated = false;
 
   /// "vhlo.add_v1".
   std::string fullName() const;

@@ -1,0 +1,45 @@
+#include "tilewright/import/bytecode/Cursor.h"
+
+#include "tilewright/support/Concat.h"
+
+namespace tilewright::bytecode {
+
+Status Cursor::longVarint(uint64_t &value) {
+  if (at == end)
+    return truncated(1);
+  uint8_t head = static_cast<uint8_t>(*at);
+  size_t extra = head ? static_cast<size_t>(std::countr_zero(head)) : 8;
+  if (remaining() < extra + 1)
+    return truncated(extra + 1);
+  uint64_t raw = 0;
+  if (extra == 8) {
+    std::memcpy(&raw, at + 1, 8);
+  } else {
+    std::memcpy(&raw, at, extra + 1);
+    raw >>= extra + 1;
+  }
+  static_assert(std::endian::native == std::endian::little, "bytecode is little endian");
+  value = raw;
+  at += extra + 1;
+  return Status();
+}
+
+Status Cursor::truncated(uint64_t needed) const {
+  return Status(Error::artifactTruncated,
+                concat("at byte ", offset(), ", ", part, " needs ", needed, " more bytes and has ",
+                       remaining(), "; the artifact is cut short or damaged, export it again"));
+}
+
+Status Cursor::tooMany(uint64_t count, std::string_view things) const {
+  return Status(Error::countTooLarge, concat("at byte ", offset(), ", ", part, " announces ", count,
+                                             " ", things, ", more than its remaining ", remaining(),
+                                             " bytes can hold; export the artifact again"));
+}
+
+Status Cursor::leftOver() const {
+  return Status(Error::trailingBytes,
+                concat("at byte ", offset(), ", ", part, " should end but has ", remaining(),
+                       " bytes left; export the artifact again"));
+}
+
+} // namespace tilewright::bytecode

@@ -1,0 +1,103 @@
+// Cursor: reads forward through bytes that nobody vouches for.
+#ifndef TILEWRIGHT_IMPORT_BYTECODE_CURSOR_H
+#define TILEWRIGHT_IMPORT_BYTECODE_CURSOR_H
+
+#include "tilewright/support/Status.h"
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+namespace tilewright::bytecode {
+
+/// A position in one part of the artifact. Each call either consumes what it
+/// returns or fails and names the part and the offset in the file; nothing is
+/// read past the end. `part` must outlive the cursor.
+class Cursor {
+public:
+  Cursor() = default;
+  /// `offset` is where `bytes` begin in the file.
+  Cursor(std::span<const std::byte> bytes, size_t offset, std::string_view part)
+      : first(bytes.data()), at(first), end(first + bytes.size()), base(offset), part(part) {}
+
+  size_t remaining() const { return static_cast<size_t>(end - at); }
+  bool atEnd() const { return at == end; }
+  /// Where the next byte is in the file.
+  size_t offset() const { return base + static_cast<size_t>(at - first); }
+  std::string_view partName() const { return part; }
+
+  Status byte(uint8_t &value) {
+    if (at == end)
+      return truncated(1);
+    value = static_cast<uint8_t>(*at++);
+    return Status();
+  }
+
+  /// A number whose first byte says, by its trailing zero bits, how many bytes
+  /// follow; a first byte of zero is followed by eight.
+  Status varint(uint64_t &value) {
+    if (at != end && (static_cast<uint8_t>(*at) & 1)) {
+      value = static_cast<uint8_t>(*at++) >> 1;
+      return Status();
+    }
+    return longVarint(value);
+  }
+
+  /// A signed number: 0, -1, 1, -2 … in this order.
+  Status signedVarint(int64_t &value) {
+    uint64_t raw = 0;
+    TILEWRIGHT_TRY(varint(raw));
+    value = static_cast<int64_t>((raw >> 1) ^ (~(raw & 1) + 1));
+    return Status();
+  }
+
+  /// A number with a flag in its lowest bit.
+  Status flagged(uint64_t &value, bool &flag) {
+    TILEWRIGHT_TRY(varint(value));
+    flag = value & 1;
+    value >>= 1;
+    return Status();
+  }
+
+  /// How many things follow that take at least `bytesEach`. A count that the
+  /// remaining bytes cannot hold is refused here, before anybody makes room.
+  Status count(uint64_t &value, std::string_view things, size_t bytesEach = 1) {
+    TILEWRIGHT_TRY(varint(value));
+    return checkCount(value, things, bytesEach);
+  }
+  Status checkCount(uint64_t value, std::string_view things, size_t bytesEach = 1) {
+    if (value > remaining() / bytesEach)
+      return tooMany(value, things);
+    return Status();
+  }
+
+  Status take(uint64_t size, std::span<const std::byte> &bytes) {
+    if (size > remaining())
+      return truncated(size);
+    bytes = {at, static_cast<size_t>(size)};
+    at += size;
+    return Status();
+  }
+
+  /// Fails unless everything was read.
+  Status finish() const { return atEnd() ? Status() : leftOver(); }
+
+private:
+  Status longVarint(uint64_t &value);
+  Status truncated(uint64_t needed) const;
+  Status tooMany(uint64_t count, std::string_view things) const;
+  Status leftOver() const;
+
+  const std::byte *first = nullptr;
+  const std::byte *at = nullptr;
+  const std::byte *end = nullptr;
+  size_t base = 0;
+  std::string_view part;
+};
+
+} // namespace tilewright::bytecode
+
+#endif // TILEWRIGHT_IMPORT_BYTECODE_CURSOR_H

@@ -1,0 +1,152 @@
+// RawArtifact: writes artifacts byte by byte, right or wrong, for tests.
+#ifndef TILEWRIGHT_IMPORT_BYTECODE_RAWARTIFACT_H
+#define TILEWRIGHT_IMPORT_BYTECODE_RAWARTIFACT_H
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tilewright::bytecode {
+
+/// Bytes in the making: Bytes().varint(3).raw("abc").
+class Bytes {
+public:
+  Bytes() = default;
+
+  Bytes &byte(unsigned value) {
+    data.push_back(static_cast<char>(value));
+    return *this;
+  }
+  Bytes &varint(uint64_t value) {
+    unsigned extra = 0;
+    while (extra < 8 && value >> (7 * (extra + 1)) != 0)
+      ++extra;
+    if (extra == 8)
+      return byte(0).little(value, 8);
+    return little(((value << 1) | 1) << extra, extra + 1);
+  }
+  Bytes &signedVarint(int64_t value) {
+    return varint((static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63));
+  }
+  Bytes &flagged(uint64_t value, bool flag) { return varint(value << 1 | flag); }
+  Bytes &raw(std::string_view bytes) {
+    data += bytes;
+    return *this;
+  }
+  Bytes &append(const Bytes &other) { return raw(other.data); }
+  /// A count and that many numbers.
+  Bytes &list(std::initializer_list<uint64_t> values) {
+    varint(values.size());
+    for (uint64_t value : values)
+      varint(value);
+    return *this;
+  }
+  Bytes &signedList(std::initializer_list<int64_t> values) {
+    varint(values.size());
+    for (int64_t value : values)
+      signedVarint(value);
+    return *this;
+  }
+  /// A size and that many bytes.
+  Bytes &blob(std::string_view bytes) { return varint(bytes.size()).raw(bytes); }
+  /// A section without alignment.
+  Bytes &section(unsigned id, const Bytes &content) { return byte(id).blob(content.data); }
+
+  std::string data;
+
+private:
+  Bytes &little(uint64_t value, unsigned size) {
+    for (unsigned i = 0; i < size; ++i)
+      byte(static_cast<unsigned>(value >> (8 * i)) & 0xFF);
+    return *this;
+  }
+};
+
+/// An operation's bytes. Set what it has; the mask follows.
+struct RawOp {
+  uint64_t name = 0;
+  uint64_t location = 0;
+  int attributes = -1;
+  int properties = -1;
+  std::vector<uint64_t> results = {}, operands = {};
+  /// Put between operands and regions, with the bit set: a use-list order.
+  Bytes useListOrder = {};
+  /// The number of regions and their bytes.
+  uint64_t regionCount = 0;
+  bool isolated = false;
+  Bytes regions = {};
+  /// Bits set in the mask although nothing follows.
+  unsigned extraMask = 0;
+
+  Bytes encode() const;
+};
+
+/// A region with one block: its values, argument types and operations.
+Bytes rawRegion(uint64_t values, std::vector<uint64_t> arguments, std::vector<Bytes> ops);
+
+/// An artifact as its parts. sample() is a valid one to start from.
+struct RawArtifact {
+  struct Entry {
+    uint64_t dialect;
+    Bytes bytes;
+    bool custom = true;
+  };
+  struct Name {
+    uint64_t dialect;
+    uint64_t string;
+    bool registered = true;
+  };
+
+  uint64_t version = 6;
+  std::string producer = "StableHLO_v1.17.0";
+  std::vector<std::string> strings;
+  std::vector<uint64_t> dialects;
+  std::vector<Name> names;
+  std::vector<Entry> attrs, types;
+  std::vector<Bytes> properties;
+  Bytes ir;
+
+  uint64_t string(std::string text);
+  uint64_t attr(uint64_t dialect, Bytes bytes);
+  uint64_t type(uint64_t dialect, Bytes bytes);
+  uint64_t name(uint64_t dialect, std::string text);
+  uint64_t propertyList(std::initializer_list<uint64_t> attrs);
+
+  Bytes dialectSection() const;
+  Bytes entrySection() const;
+  Bytes entrySizeSection() const;
+  Bytes stringSection() const;
+  Bytes propertySection() const;
+  /// Magic, version and producer.
+  Bytes header() const;
+  std::string encode() const;
+
+  /// Puts `ops` into the body of @main(tensor<2xf32>), which has `values` values
+  /// with its argument.
+  void setBody(uint64_t values, std::vector<Bytes> ops);
+
+  // What sample() has in it: value 0 is the argument, 1 the constant, 2 the sum.
+  static constexpr uint64_t builtin = 0, vhlo = 1, sdy = 2;
+  static constexpr uint64_t f32 = 0, tensor = 1, functionType = 2, i64 = 3;
+  static constexpr uint64_t unknown = 0, emptyArray = 1, functionTypeAttr = 2, mainName = 3,
+                            emptyString = 4, constantValue = 5;
+  static constexpr uint64_t moduleOp = 0, funcOp = 1, addOp = 2, constantOp = 3, returnOp = 4;
+  static RawArtifact sample();
+
+  static Bytes constant() {
+    return RawOp{.name = constantOp, .properties = 1, .results = {tensor}}.encode();
+  }
+  static Bytes add(uint64_t lhs, uint64_t rhs) {
+    return RawOp{.name = addOp, .results = {tensor}, .operands = {lhs, rhs}}.encode();
+  }
+  static Bytes ret(uint64_t value) { return RawOp{.name = returnOp, .operands = {value}}.encode(); }
+};
+
+} // namespace tilewright::bytecode
+
+#endif // TILEWRIGHT_IMPORT_BYTECODE_RAWARTIFACT_H
