@@ -1,0 +1,139 @@
+// The entries of an artifact's tables as MLIR types, attributes and locations.
+#ifndef TILEWRIGHT_IMPORT_ENTRYBUILDER_H
+#define TILEWRIGHT_IMPORT_ENTRYBUILDER_H
+
+#include "tilewright/import/ArtifactFile.h"
+#include "tilewright/import/bytecode/Module.h"
+#include "tilewright/support/Status.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Location.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <vector>
+
+namespace tilewright {
+
+/// Builds each entry once and remembers it. VHLO's types become the builtin
+/// ones and its attributes those of StableHLO, so nothing of VHLO exists in
+/// MLIR. Entries come from a stranger: whatever MLIR would assert is checked
+/// here and reported as `entryInvalid`, with the entry's number.
+///
+///   EntryBuilder entries(context, tables, file);
+///   TILEWRIGHT_ASSIGN(mlir::Type type, entries.type(tables.valueTypes[0]));
+class EntryBuilder {
+public:
+  /// See constant(). MLIR copies, hashes and uniques smaller ones, which is
+  /// what passes that look for a small constant expect.
+  static constexpr size_t maxInlineBytes = 4096;
+
+  EntryBuilder(mlir::MLIRContext &context, const bytecode::Module &tables, ArtifactFile file);
+
+  Result<mlir::Type> type(bytecode::TypeId id);
+  Result<mlir::Attribute> attribute(bytecode::AttrId id);
+  Result<mlir::Location> location(bytecode::AttrId id);
+  /// A tensor that may be large. One of more than maxInlineBytes stays in the
+  /// file: it becomes a DenseResourceElementsAttr that points there and keeps
+  /// the file alive. Its bytes are laid out as DenseElementsAttr lays out its
+  /// own, and may lie at any address.
+  Result<mlir::Attribute> constant(bytecode::AttrId id);
+  /// All types of a list, appended to `out`.
+  Status types(std::span<const bytecode::TypeId> ids, llvm::SmallVectorImpl<mlir::Type> &out);
+
+  const bytecode::Module &tables() const { return module; }
+  const bytecode::Attr &entry(bytecode::AttrId id) const { return module.attrs[id]; }
+  mlir::MLIRContext &context() const { return mlirContext; }
+
+  /// Runs `get`, a call of some getChecked, and reports what MLIR says when it
+  /// refuses: checkedBy([&](auto emitError) { return X::getChecked(emitError, …); })
+  template <typename Get> Result<mlir::Attribute> checkedBy(Get get) {
+    auto report = [this] { return emitError(); };
+    if (mlir::Attribute attribute = get(llvm::function_ref<mlir::InFlightDiagnostic()>(report)))
+      return attribute;
+    return Status(Error::attributeKind, refusal);
+  }
+
+  // Plain values, for attributes that are taken apart. They return nothing
+  // when the entry is of another kind.
+
+  /// Of an integer of at most 64 bits.
+  std::optional<int64_t> integer(bytecode::AttrId id) const;
+  std::optional<bool> boolean(bytecode::AttrId id) const;
+  std::optional<std::string_view> text(bytecode::AttrId id) const;
+  /// Of a 1-dimensional tensor of i64.
+  std::optional<llvm::SmallVector<int64_t>> integers(bytecode::AttrId id) const;
+  /// Of a 1-dimensional tensor of i1.
+  std::optional<llvm::SmallVector<bool>> booleans(bytecode::AttrId id) const;
+  /// Whether the entry is a tensor, of i1 or i64, whose elements all are `value`.
+  bool isFilledWith(bytecode::AttrId id, int64_t value) const;
+
+private:
+  Result<mlir::Type> buildType(bytecode::TypeId id);
+  Result<mlir::Type> buildQuantized(const bytecode::Type &type, bytecode::TypeId id);
+  Result<mlir::Attribute> buildAttribute(bytecode::AttrId id);
+  Result<mlir::Attribute> buildBuiltin(bytecode::AttrId id);
+  Result<mlir::Attribute> buildLocation(bytecode::AttrId id);
+  Result<mlir::Attribute> buildVhlo(bytecode::AttrId id);
+  Result<mlir::Attribute> buildSdy(bytecode::AttrId id);
+  /// `inlineBytes`: the largest that is copied.
+  Result<mlir::Attribute> buildTensor(bytecode::AttrId id, size_t inlineBytes);
+  Result<mlir::Attribute> buildDenseArray(bytecode::AttrId id);
+  Result<mlir::Attribute> buildDictionary(bytecode::AttrId id);
+
+  Status attributes(bytecode::Range range, llvm::SmallVectorImpl<mlir::Attribute> &out);
+  /// All attributes of a list, each of class `Attr`.
+  template <typename Attr>
+  Result<llvm::SmallVector<Attr>> attributesOf(bytecode::AttrId owner, bytecode::Range range);
+  template <typename Attr> Result<Attr> attributeOf(bytecode::AttrId owner, bytecode::AttrId id);
+
+  /// What MLIR's getChecked reports to; the words end up in the Status.
+  mlir::InFlightDiagnostic emitError();
+  Status invalidType(bytecode::TypeId id, std::string_view reason);
+  Status invalidAttribute(bytecode::AttrId id, std::string_view reason);
+  /// The type, or why MLIR refused it.
+  Result<mlir::Type> checked(mlir::Type type, bytecode::TypeId id);
+  Result<mlir::Attribute> checked(mlir::Attribute attribute, bytecode::AttrId id);
+
+  /// The literal of a tensor of at most one dimension and the given integer width.
+  const bytecode::Literal *listOf(bytecode::AttrId id, unsigned width) const;
+
+  mlir::MLIRContext &mlirContext;
+  const bytecode::Module &module;
+  ArtifactFile file;
+  std::vector<mlir::Type> builtTypes;
+  std::vector<mlir::Attribute> builtAttributes;
+  llvm::DenseMap<bytecode::AttrId, mlir::Attribute> builtConstants;
+  /// What MLIR said last when it refused an entry of ours.
+  std::string refusal;
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+template <typename Attr>
+Result<Attr> EntryBuilder::attributeOf(bytecode::AttrId owner, bytecode::AttrId id) {
+  Result<mlir::Attribute> built = attribute(id);
+  if (!built.isOk())
+    return std::move(built).takeStatus();
+  if (auto attr = llvm::dyn_cast<Attr>(*built))
+    return attr;
+  return invalidAttribute(owner, "it refers to attribute " + std::to_string(id) +
+                                     ", which is of another kind");
+}
+
+template <typename Attr>
+Result<llvm::SmallVector<Attr>> EntryBuilder::attributesOf(bytecode::AttrId owner,
+                                                           bytecode::Range range) {
+  llvm::SmallVector<Attr> all;
+  for (bytecode::AttrId id : module.attrsIn(range)) {
+    Result<Attr> built = attributeOf<Attr>(owner, id);
+    if (!built.isOk())
+      return std::move(built).takeStatus();
+    all.push_back(*built);
+  }
+  return all;
+}
+
+} // namespace tilewright
+
+#endif // TILEWRIGHT_IMPORT_ENTRYBUILDER_H
