@@ -171,6 +171,8 @@ LogicalResult tilewright::sdy::verifySharding(TensorShardingAttr sharding, Type 
   // JAX wraps the result of some custom calls in a tuple of one.
   if (auto tuple = dyn_cast<TupleType>(type); tuple && tuple.size() == 1)
     type = tuple.getType(0);
+  if (isa<UnrankedTensorType>(type))
+    return emitError() << "must be of a ranked tensor, got " << type;
   auto tensor = dyn_cast<RankedTensorType>(type);
   int64_t rank = tensor ? tensor.getRank() : 0;
   if (static_cast<int64_t>(sharding.getRank()) != rank)

@@ -163,7 +163,22 @@ static LogicalResult verifyTensorsThenToken(Operation *op) {
   return success();
 }
 
-LogicalResult InfeedOp::verify() { return verifyTensorsThenToken(*this); }
+LogicalResult InfeedOp::verify() {
+  if (failed(verifyTensorsThenToken(*this)))
+    return failure();
+  ArrayAttr layout = getLayoutAttr();
+  if (!layout)
+    return success();
+  if (layout.size() != getNumResults() - 1)
+    return emitOpError() << "must have one layout for each tensor, got " << layout.size() << " for "
+                         << getNumResults() - 1;
+  for (Attribute entry : layout) {
+    auto dims = dyn_cast<ArrayAttr>(entry);
+    if (!dims || !llvm::all_of(dims, llvm::IsaPred<IntegerAttr>))
+      return emitOpError() << "a layout must be an array of integers, got " << entry;
+  }
+  return success();
+}
 
 namespace {
 /// Numbers of the channel types in artifacts.

@@ -181,6 +181,9 @@ LogicalResult AllToAllOp::verify() {
       *this, getReplicaGroups(), GroupRules::equalAndComplete); // all_to_all_c5, all_to_all_c7
   if (failed(groupSize))
     return failure();
+  auto groups = dyn_cast<DenseIntElementsAttr>(getReplicaGroups());
+  if (groups && groups.empty())
+    *groupSize = 0; // no groups, which elsewhere stands for one of all processes
   if (*groupSize && **groupSize != count) { // all_to_all_c8
     InFlightDiagnostic diag = emitOpError() << "replica groups must have split_count processes, "
                                             << count << ", got " << **groupSize;
@@ -279,7 +282,8 @@ LogicalResult CollectiveReduceOp::verify() {
   TypeRange inputs = getInputs().getTypes();
   if (failed(verifyAnyOperand(*this, inputs)) ||
       failed(verifyReplicaGroups(*this, getReplicaGroups(),
-                                 GroupRules::any))) // collective_reduce_c1, collective_reduce_c2
+                                 GroupRules::any)) || // collective_reduce_c1, collective_reduce_c2
+      failed(verifyChannel(*this)))
     return failure();
   if (getHasDynamicRoot()) { // collective_reduce_c3
     if (failed(verifyRoots(*this, inputs)))

@@ -94,10 +94,6 @@ static LogicalResult verifyEinsum(Operation *op, StringRef config, TypeRange ope
     return op->emitOpError() << "einsum_config must be " << operands.size()
                              << " terms separated by commas, then '->' and the result's, got \""
                              << config << "\"";
-  for (Type type : operands)
-    if (elementOf(type) != result.getElementType())
-      return op->emitOpError() << "operands and result must have one element type, got "
-                               << elementOf(type) << " and " << result.getElementType();
   if (config.contains("...")) // any number of dimensions: nothing more can be said
     return success();
   EinsumLetters letters(op);

@@ -194,11 +194,11 @@ LogicalResult SelectAndScatterOp::verify() {
                          << operand.getElementType() << " and " << source.getElementType();
   if (failed(verifyInitValues(*this, operand, getInitValue().getType()))) // select_and_scatter_c3
     return failure();
-  if (auto sizes = getWindowDimensions()) // select_and_scatter_c4, select_and_scatter_c5
-    if (failed(verifyOnePerDimension(*this, "window_dimensions", sizes->size(), "the operand",
-                                     rank)) ||
-        failed(verifyPositive(*this, "window_dimensions", *sizes)))
-      return failure();
+  ArrayRef<int64_t> sizes = getWindowDimensions().value_or(ArrayRef<int64_t>());
+  if (failed(verifyOnePerDimension(*this, "window_dimensions", sizes.size(), "the operand",
+                                   rank)) ||                     // select_and_scatter_c4
+      failed(verifyPositive(*this, "window_dimensions", sizes))) // select_and_scatter_c5
+    return failure();
   if (auto strides = getWindowStrides()) // select_and_scatter_c6, select_and_scatter_c7
     if (failed(
             verifyOnePerDimension(*this, "window_strides", strides->size(), "the operand", rank)) ||
@@ -214,7 +214,7 @@ LogicalResult SelectAndScatterOp::verify() {
   SmallVector<int64_t> windows;
   for (int64_t dim = 0; dim < rank; ++dim) {
     Window window;
-    window.size = getWindowDimensions() ? (*getWindowDimensions())[dim] : 1;
+    window.size = sizes[dim];
     window.stride = getWindowStrides() ? (*getWindowStrides())[dim] : 1;
     window.lowPadding = padding.empty() ? 0 : padding[2 * dim];
     window.highPadding = padding.empty() ? 0 : padding[2 * dim + 1];

@@ -248,6 +248,15 @@ func.func @f(%a: tensor<8xf32>) {
 // -----
 
 sdy.mesh @mesh = <["x"=2, "y"=4, "z"=12]>
+func.func @f(%a: tensor<*xf32>) {
+  // expected-error@below {{'sdy.sharding_constraint' op sharding must be of a ranked tensor, got 'tensor<*xf32>'}}
+  %0 = sdy.sharding_constraint %a <@mesh, []> : tensor<*xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=2, "y"=4, "z"=12]>
 func.func @f(%a: i32) {
   // expected-error@below {{'sdy.sharding_constraint' op sharding must name no axes, because 'i32' is not a ranked tensor, got #sdy.sharding<@mesh, [], replicated={"x"}>}}
   %0 = sdy.sharding_constraint %a <@mesh, [], replicated={"x"}> : i32

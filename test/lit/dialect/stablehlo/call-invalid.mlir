@@ -237,6 +237,30 @@ func.func @infeed_c3(%a: !stablehlo.token) {
 
 // -----
 
+func.func @infeed_layout_count(%a: !stablehlo.token) {
+  // expected-error@below {{'stablehlo.infeed' op must have one layout for each tensor, got 2 for 1}}
+  %0:2 = "stablehlo.infeed"(%a) <{infeed_config = "", layout = [[0], [0]]}> : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
+  return
+}
+
+// -----
+
+func.func @infeed_layout_kind(%a: !stablehlo.token) {
+  // expected-error@below {{'stablehlo.infeed' op a layout must be an array of integers, got 0 : i64}}
+  %0:2 = "stablehlo.infeed"(%a) <{infeed_config = "", layout = [0]}> : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
+  return
+}
+
+// -----
+
+func.func @infeed_layout_leaf(%a: !stablehlo.token) {
+  // expected-error@below {{'stablehlo.infeed' op a layout must be an array of integers, got [0, []]}}
+  %0:2 = "stablehlo.infeed"(%a) <{infeed_config = "", layout = [[0, []]]}> : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
+  return
+}
+
+// -----
+
 // send_c1
 func.func @send_c1(%a: tensor<4xf32>, %b: !stablehlo.token) {
   // expected-error@below {{'stablehlo.send' op source_target_pairs must be rows of two, shape [n, 2], got [1, 3]}}

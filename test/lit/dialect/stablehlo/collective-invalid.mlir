@@ -353,6 +353,16 @@ func.func @all_to_all_c8(%a: tensor<2x4xf32>) {
 
 // -----
 
+// all_to_all_c8
+func.func @all_to_all_c8_2(%a: tensor<2x4xf32>) {
+  // expected-error@below {{'stablehlo.all_to_all' op replica groups must have split_count processes, 2, got 0}}
+  // expected-note@below {{each process sends one piece to each of its group}}
+  %0 = "stablehlo.all_to_all"(%a) <{split_dimension = 1 : i64, concat_dimension = 0 : i64, split_count = 2 : i64, replica_groups = dense<> : tensor<0x2xi64>}> : (tensor<2x4xf32>) -> tensor<4x2xf32>
+  return
+}
+
+// -----
+
 // all_to_all_c9
 func.func @all_to_all_c9(%a: tensor<2x4xf32>) {
   // expected-error@below {{'stablehlo.all_to_all' op result 0 must have element type 'f32' and shape [4, 2], got 'tensor<2x4xf32>'}}
@@ -640,6 +650,18 @@ func.func @collective_reduce_c4_2(%a: tensor<4xf32>) {
   %0 = "stablehlo.collective_reduce"(%a) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
   ^bb0(%x0: tensor<f64>, %x1: tensor<f64>):
     stablehlo.return %x0 : tensor<f64>
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @collective_reduce_channel(%a: tensor<4xf32>) {
+  // expected-error@below {{'stablehlo.collective_reduce' op with use_global_device_ids must have a channel id of at least 1, got 0}}
+  // expected-note@below {{set channel_handle, or drop use_global_device_ids}}
+  %0 = "stablehlo.collective_reduce"(%a) <{use_global_device_ids, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+  ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
+    stablehlo.return %x0 : tensor<f32>
   }) : (tensor<4xf32>) -> tensor<4xf32>
   return
 }

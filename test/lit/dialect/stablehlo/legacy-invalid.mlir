@@ -90,14 +90,6 @@ func.func @einsum_result_shape(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) {
 
 // -----
 
-func.func @einsum_element(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) {
-  // expected-error@below {{'stablehlo.einsum' op operands and result must have one element type, got 'f32' and 'f64'}}
-  %0 = "stablehlo.einsum"(%a, %b) <{einsum_config = "ab,bc->ac"}> : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf64>
-  return
-}
-
-// -----
-
 func.func @unary_einsum_terms(%a: tensor<2x3xf32>) {
   // expected-error@below {{'stablehlo.unary_einsum' op einsum_config must be 1 terms separated by commas, then '->' and the result's, got "ab,c->a"}}
   %0 = "stablehlo.unary_einsum"(%a) <{einsum_config = "ab,c->a"}> : (tensor<2x3xf32>) -> tensor<2xf32>

@@ -377,6 +377,22 @@ func.func @select_and_scatter_c4(%a: tensor<4xf32>, %b: tensor<2xf32>, %c: tenso
 
 // -----
 
+// select_and_scatter_c4
+func.func @select_and_scatter_c4_2(%a: tensor<4xf32>, %b: tensor<2xf32>, %c: tensor<f32>) {
+  // expected-error@below {{'stablehlo.select_and_scatter' op window_dimensions must have one entry for each dimension of the operand, got 0 for 1}}
+  %0 = "stablehlo.select_and_scatter"(%a, %b, %c) <{window_strides = array<i64: 2>}> ({
+  ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
+    %p = "stablehlo.compare"(%x0, %x1) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }, {
+  ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
+    stablehlo.return %x0 : tensor<f32>
+  }) : (tensor<4xf32>, tensor<2xf32>, tensor<f32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
 // select_and_scatter_c5
 func.func @select_and_scatter_c5(%a: tensor<4xf32>, %b: tensor<2xf32>, %c: tensor<f32>) {
   // expected-error@below {{'stablehlo.select_and_scatter' op window_dimensions must be at least 1, got 0 at 0}}
