@@ -2,10 +2,13 @@
 // decoders can be compared.
 //
 //   ArtifactTables FILE            the tables
-//   ArtifactTables --sum FILE…     one line a file: checksum of the tables and counts
+//   ArtifactTables --sum FILE…     one line a file: the size and checksum of the tables
+//   ArtifactTables --again FILE…   one line a file: whether writing and reading again gives the
+//   same ArtifactTables --write FILE TO writes what was read
 
 #include "tilewright/import/bytecode/AttrLayout.h"
 #include "tilewright/import/bytecode/Reader.h"
+#include "tilewright/import/bytecode/Writer.h"
 #include "tilewright/support/Concat.h"
 
 #include <array>
@@ -164,7 +167,8 @@ static void showOps(const Module &m, OpId begin, OpId end, std::string indent, s
 }
 
 static std::string show(const Module &m) {
-  std::string out;
+  std::string out =
+      concat("producer ", m.producer.toString(), " bytecode ", m.bytecodeVersion, "\n");
   for (size_t i = 0; i < m.strings.size(); ++i)
     out += concat("string ", i, " ", sum(m.strings[i]), "\n");
   for (size_t i = 0; i < m.types.size(); ++i)
@@ -175,25 +179,42 @@ static std::string show(const Module &m) {
   return out;
 }
 
+static std::string contentOf(const char *path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+}
+
+/// Whether what write() makes of `module` reads like `module`.
+static std::string again(const Module &module) {
+  Result<std::string> bytes = write(module);
+  if (!bytes.isOk())
+    return std::move(bytes).takeStatus().toString();
+  Result<Module> second = read(std::as_bytes(std::span(*bytes)), ImportOptions());
+  if (!second.isOk())
+    return std::move(second).takeStatus().toString();
+  return show(*second) == show(module) ? "same" : "differs";
+}
+
 int main(int argc, char **argv) {
-  const bool summary = argc > 1 && std::strcmp(argv[1], "--sum") == 0;
-  for (int i = summary ? 2 : 1; i < argc; ++i) {
-    std::ifstream file(argv[i], std::ios::binary);
-    std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::string_view mode = argc > 1 && argv[1][0] == '-' ? argv[1] : "";
+  for (int i = mode.empty() ? 1 : 2; i < argc; ++i) {
+    std::string bytes = contentOf(argv[i]);
     Result<Module> module = read(std::as_bytes(std::span(bytes)), ImportOptions());
     if (!module.isOk()) {
       std::printf("%s: %s\n", argv[i], std::move(module).takeStatus().toString().c_str());
       continue;
     }
-    std::string text = concat("producer ", module->producer.toString(), " bytecode ",
-                              module->bytecodeVersion, "\n") +
-                       show(*module);
-    if (summary)
-      std::printf("%s %s ops %zu operands %zu attributes %zu types %zu\n", argv[i],
-                  sum(text).c_str(), module->operations.size(), module->operands.size(),
-                  module->attrs.size(), module->types.size());
-    else
-      std::fputs(text.c_str(), stdout);
+    if (mode == "--again") {
+      std::printf("%s %s\n", argv[i], again(*module).c_str());
+    } else if (mode == "--write") {
+      std::ofstream(argv[++i], std::ios::binary) << *write(*module);
+    } else {
+      std::string text = show(*module);
+      if (mode == "--sum")
+        std::printf("%s %s\n", argv[i], sum(text).c_str());
+      else
+        std::fputs(text.c_str(), stdout);
+    }
   }
   return 0;
 }

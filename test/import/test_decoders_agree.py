@@ -44,3 +44,9 @@ def test_conformance_data(folder, count):
     assert len(files) == count
     operations = compare(files)
     print(f"{len(files)} artifacts, {operations} operations")
+
+
+def test_corpus():
+    files = sorted((Path(__file__).parent.parent / "fuzz/corpus").glob("*.mlirbc"))
+    assert files
+    compare(files)

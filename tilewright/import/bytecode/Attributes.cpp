@@ -2,6 +2,7 @@
 
 #include "tilewright/import/bytecode/AttrLayout.h"
 #include "tilewright/import/bytecode/EntryCursor.h"
+#include "tilewright/import/bytecode/TypeCodes.h"
 
 #include <algorithm>
 #include <numeric>
@@ -287,14 +288,7 @@ Status AttrReader::readLineColumn(EntryCursor &cursor, uint64_t count, Range &li
 /// Reads the bits of an integer or a float: one byte up to 8 bits, a signed
 /// number up to 64, words beyond.
 Status AttrReader::readValue(EntryCursor &cursor, const Type &type, Range &list) {
-  uint64_t width = 64; // of index
-  if (type.kind == TypeKind::integer)
-    width = type.width;
-  else if (type.element == numerics::ElementType::tf32)
-    width = 19;
-  else if (type.kind == TypeKind::real)
-    width = numerics::bitWidth(type.element);
-
+  const uint64_t width = valueBits(type);
   if (width > 64) {
     uint64_t words = 0;
     TILEWRIGHT_TRY(cursor.count(words, "words"));

@@ -132,4 +132,12 @@ const TypeCode *findTypeCode(const Type &type) {
   return nullptr;
 }
 
+uint64_t valueBits(const Type &type) {
+  if (type.kind == TypeKind::integer)
+    return type.width;
+  if (type.kind == TypeKind::real)
+    return type.element == ElementType::tf32 ? 19 : numerics::bitWidth(type.element);
+  return 64; // index
+}
+
 } // namespace tilewright::bytecode

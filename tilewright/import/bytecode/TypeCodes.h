@@ -23,6 +23,9 @@ const TypeCode *findTypeCode(Dialect dialect, uint64_t code);
 /// The row that says most about `type`, or null when its dialect cannot spell it.
 const TypeCode *findTypeCode(const Type &type);
 
+/// The bits of an integer or float attribute of `type`, which decide its encoding.
+uint64_t valueBits(const Type &type);
+
 } // namespace tilewright::bytecode
 
 #endif // TILEWRIGHT_IMPORT_BYTECODE_TYPECODES_H
