@@ -88,6 +88,11 @@ def compare(name: str, path: Path, probe: Path, runs: int, operations: int | Non
         ops = f", {operations / best:,.0f} ops/s" if operations else ""
         print(f"  {who:10}  {best:8.4f} s, {size / best / 2**20:10,.1f} MiB/s{ops}, "
               f"memory + {grown / 2**20:,.0f} MiB ({grown / size:.2f} x the file)")
+    visited = ours["visited_peak_bytes"] - ours["start_bytes"]
+    if ours["sum"]:
+        print(f"  tilewright, then every byte of the constants visited: "
+              f"{min(ours['seconds']) + ours['visiting_seconds']:.4f} s, "
+              f"memory + {visited / 2**20:,.0f} MiB ({visited / size:.2f} x the file)")
     print(f"  ratio       {min(theirs['seconds']) / min(ours['seconds']):.2f} x as fast as jaxlib")
 
 

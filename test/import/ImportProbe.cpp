@@ -1,13 +1,16 @@
 // The importer and exporter as a program, for tests and benchmarks in Python.
 //
 //   import-probe print  FILE…             each module in generic form, then a line "// end"
-//   import-probe time   FILE RUNS         one line of JSON: seconds of each run, operations, peak
-//   memory import-probe bytes  SEED RUNS FILE…   imports files with damaged bytes; prints how they
-//   ended import-probe tables SEED RUNS FILE…   the same with damaged tables: what decodes but
+//   import-probe export VERSION FILE OUT  reads and writes again; VERSION is 1.13, or "usual"
+//   import-probe again  FILE…             reads, writes, reads and compares; prints how many were
+//   equal import-probe time   FILE RUNS         one line of JSON: seconds of each run, operations,
+//   peak memory import-probe bytes  SEED RUNS FILE…   imports files with damaged bytes; prints how
+//   they ended import-probe tables SEED RUNS FILE…   the same with damaged tables: what decodes but
 //   makes no sense
 #include "test/import/DamageTables.h"
 
 #include "tilewright/import/EntryBuilder.h"
+#include "tilewright/import/Export.h"
 #include "tilewright/import/Import.h"
 #include "tilewright/import/ModuleBuilder.h"
 #include "tilewright/import/VerifyProgram.h"
@@ -67,6 +70,49 @@ int print(const std::vector<std::string> &paths) {
   return 0;
 }
 
+/// With locations and constants in full.
+std::string textOf(mlir::ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  inlineConstants(module);
+  module.print(out, mlir::OpPrintingFlags().printGenericOpForm().enableDebugInfo());
+  return text;
+}
+
+int writeAgain(const std::string &version, const std::string &path, const std::string &to) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  Result<mlir::OwningOpRef<mlir::ModuleOp>> module = importFile(context, path);
+  if (!module.isOk())
+    return fail(std::move(module).takeStatus());
+  Result<std::string> artifact = exportArtifact(**module, bytecode::Version::parse(version));
+  if (!artifact.isOk())
+    return fail(std::move(artifact).takeStatus());
+  std::ofstream(to, std::ios::binary) << *artifact;
+  return 0;
+}
+
+int compareAgain(const std::vector<std::string> &paths) {
+  size_t equal = 0;
+  for (const std::string &path : paths) {
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    Result<mlir::OwningOpRef<mlir::ModuleOp>> first = importFile(context, path);
+    if (!first.isOk())
+      return fail(std::move(first).takeStatus());
+    Result<std::string> artifact = exportArtifact(**first);
+    if (!artifact.isOk())
+      return fail(std::move(artifact).takeStatus().during("writing " + path));
+    auto second = importArtifact(context, ArtifactFile(*artifact, path + " again"), {});
+    if (!second.isOk())
+      return fail(std::move(second).takeStatus());
+    if (textOf(**first) == textOf(**second))
+      ++equal;
+    else
+      std::cout << path << " differs\n";
+  }
+  std::cout << equal << " of " << paths.size() << " equal\n";
+  return equal == paths.size() ? 0 : 1;
+}
+
 /// Of this process so far, in bytes. Not getrusage's figure, which a process
 /// inherits from the one that started it.
 int64_t peakMemory() {
@@ -77,24 +123,46 @@ int64_t peakMemory() {
   return 0;
 }
 
+/// Visits every byte of the constants that are still in the file.
+uint64_t sumOfConstants(mlir::ModuleOp module) {
+  uint64_t sum = 0;
+  module.walk([&](mlir::Operation *op) {
+    if (auto resource = op->getAttrOfType<mlir::DenseResourceElementsAttr>("value"))
+      for (char each : resource.getRawHandle().getBlob()->getData())
+        sum += static_cast<uint8_t>(each);
+  });
+  return sum;
+}
+
 int time(const std::string &path, int runs) {
-  int64_t before = peakMemory();
-  int64_t operations = 0;
+  using Clock = std::chrono::steady_clock;
+  using Seconds = std::chrono::duration<double>;
+  int64_t before = peakMemory(), imported = 0, operations = 0;
+  Seconds visiting(0);
+  uint64_t sum = 0;
   std::cout << "{\"seconds\": [";
   for (int run = 0; run < runs; ++run) {
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
     loadImportDialects(context);
-    auto start = std::chrono::steady_clock::now();
+    auto start = Clock::now();
     Result<mlir::OwningOpRef<mlir::ModuleOp>> module = importFile(context, path);
-    std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    Seconds taken = Clock::now() - start;
     if (!module.isOk())
       return fail(std::move(module).takeStatus());
     std::cout << (run ? ", " : "") << taken.count();
     operations = 0;
     (*module)->walk([&](mlir::Operation *) { ++operations; });
+    if (run + 1 < runs)
+      continue;
+    imported = peakMemory();
+    start = Clock::now();
+    sum = sumOfConstants(**module);
+    visiting = Clock::now() - start;
   }
-  std::cout << "], \"operations\": " << operations << ", \"start_bytes\": " << before
-            << ", \"peak_bytes\": " << peakMemory() << "}\n";
+  std::cout << "], \"visiting_seconds\": " << visiting.count() << ", \"sum\": " << sum
+            << ", \"operations\": " << operations << ", \"start_bytes\": " << before
+            << ", \"peak_bytes\": " << imported << ", \"visited_peak_bytes\": " << peakMemory()
+            << "}\n";
   return 0;
 }
 
@@ -224,6 +292,10 @@ int main(int argc, char **argv) {
   };
   if (arguments.size() >= 2 && arguments[0] == "print")
     return print(from(1));
+  if (arguments.size() == 4 && arguments[0] == "export")
+    return writeAgain(arguments[1], arguments[2], arguments[3]);
+  if (arguments.size() >= 2 && arguments[0] == "again")
+    return compareAgain(from(1));
   if (arguments.size() == 3 && arguments[0] == "time")
     return time(arguments[1], std::atoi(arguments[2].c_str()));
   if (arguments.size() >= 4 && (arguments[0] == "bytes" || arguments[0] == "tables"))
