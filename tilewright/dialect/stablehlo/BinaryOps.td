@@ -7,7 +7,7 @@ include "tilewright/dialect/stablehlo/StablehloOpBase.td"
 /// `result[i] = formula`, with `x = lhs[i]` and `y = rhs[i]`.
 class Stablehlo_BinaryOp<string mnemonic, string does, string formula, Type type,
                          list<Trait> traits = [Stablehlo_SameBaselineElementType]>
-    : Stablehlo_Op<mnemonic, [Stablehlo_Pure, Elementwise, SameOperandsAndResultShape] # traits> {
+    : Stablehlo_Op<mnemonic, [Stablehlo_Pure, Stablehlo_SameShape] # traits # [Elementwise]> {
   let summary = does;
   let description = "`result[i] = " # formula # "`, where `x = lhs[i]` and `y = rhs[i]`\n\n"
       # "```mlir\n%result = stablehlo." # mnemonic # " %lhs, %rhs : tensor<4xi32>\n```";
@@ -21,7 +21,9 @@ class Stablehlo_BinaryOp<string mnemonic, string does, string formula, Type type
 //===- Arithmetic ---------------------------------------------------------===//
 
 def Stablehlo_AddOp : Stablehlo_BinaryOp<"add", "Sum; of booleans, the logical or.", "x + y",
-    Stablehlo_AnyTensor, []>;
+    Stablehlo_AnyTensor, []> {
+  let hasVerifier = 1;
+}
 def Stablehlo_SubtractOp : Stablehlo_BinaryOp<"subtract", "Difference.", "x - y",
     Stablehlo_NumberTensor>;
 def Stablehlo_MultiplyOp : Stablehlo_BinaryOp<"multiply", "Product; of booleans, the logical and.",
@@ -59,7 +61,7 @@ def Stablehlo_ShiftRightLogicalOp : Stablehlo_BinaryOp<"shift_right_logical",
 //===- Comparison and choice ----------------------------------------------===//
 
 def Stablehlo_CompareOp
-    : Stablehlo_Op<"compare", [Stablehlo_Pure, Elementwise, SameOperandsAndResultShape]> {
+    : Stablehlo_Op<"compare", [Stablehlo_Pure, Stablehlo_SameShape, Elementwise]> {
   let summary = "Compares two tensors.";
   let description = [{
     `result[i] = lhs[i] <comparison_direction> rhs[i]`
@@ -79,10 +81,11 @@ def Stablehlo_CompareOp
     $comparison_direction `,` $lhs `,` $rhs (`,` $compare_type^)?
       attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 def Stablehlo_ComplexOp
-    : Stablehlo_Op<"complex", [Stablehlo_Pure, Elementwise, SameOperandsAndResultShape]> {
+    : Stablehlo_Op<"complex", [Stablehlo_Pure, Stablehlo_SameShape, Elementwise]> {
   let summary = "Makes complex numbers from two parts.";
   let description = [{
     `result[i] = lhs[i] + rhs[i] * sqrt(-1)`
@@ -97,6 +100,7 @@ def Stablehlo_ComplexOp
     $lhs `,` $rhs
       attr-dict `:` custom<ComplexType>(type($lhs), type($rhs), type($result))
   }];
+  let hasVerifier = 1;
 }
 
 def Stablehlo_SelectOp : Stablehlo_Op<"select", [Stablehlo_Pure]> {
@@ -115,6 +119,7 @@ def Stablehlo_SelectOp : Stablehlo_Op<"select", [Stablehlo_Pure]> {
     operands
       attr-dict `:` custom<SelectType>(type($pred), type($on_true), type($on_false), type($result))
   }];
+  let hasVerifier = 1;
 }
 
 def Stablehlo_ClampOp
@@ -133,6 +138,7 @@ def Stablehlo_ClampOp
     operands
       attr-dict `:` custom<ShortType>(type($min), type($operand), type($max), type($result))
   }];
+  let hasVerifier = 1;
 }
 
 #endif // TILEWRIGHT_DIALECT_STABLEHLO_BINARYOPS_TD

@@ -4,6 +4,8 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include <array>
+
 using namespace mlir;
 using namespace tilewright::stablehlo;
 
@@ -85,38 +87,63 @@ static void printRoles(AsmPrinter &printer, const DimensionRoles &roles) {
   printer << '[' << llvm::join(names, ", ") << ']';
 }
 
-/// Parses `raw<...>`: the nine fields in order, for what brackets cannot show.
-static Attribute parseRaw(AsmParser &parser) {
-  SmallVector<int64_t> scalars(6);
-  SmallVector<int64_t> lists[3];
-  if (parser.parseLess())
-    return {};
-  for (int part = 0; part < 3; ++part) {
-    if ((part > 0 && parser.parseComma()) || parser.parseInteger(scalars[2 * part]) ||
-        parser.parseComma() || parser.parseInteger(scalars[2 * part + 1]) || parser.parseComma() ||
-        parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
-          return parser.parseInteger(lists[part].emplace_back());
-        }))
-      return {};
-  }
-  if (parser.parseGreater())
-    return {};
-  return ConvDimensionNumbersAttr::get(parser.getContext(), scalars[0], scalars[1], lists[0],
-                                       scalars[2], scalars[3], lists[1], scalars[4], scalars[5],
-                                       lists[2]);
+/// The names of the nine fields after `raw`: of each list, two numbers and the
+/// spatial dimensions.
+static constexpr StringLiteral rawNames[3][3] = {
+    {"input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"},
+    {"kernel_input_feature_dimension", "kernel_output_feature_dimension",
+     "kernel_spatial_dimensions"},
+    {"output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions"}};
+
+/// Parses `name = value, ...` for what brackets cannot show. Numbers that are
+/// left out are 0, lists empty.
+static ParseResult parseRaw(AsmParser &parser, MutableArrayRef<DimensionRoles> parts) {
+  do {
+    llvm::SMLoc loc = parser.getCurrentLocation();
+    StringRef name;
+    if (parser.parseKeyword(&name) || parser.parseEqual())
+      return failure();
+    bool known = false;
+    for (auto [roles, names] : llvm::zip_equal(parts, rawNames)) {
+      known |= llvm::is_contained(names, name);
+      if ((name == names[0] && parser.parseInteger(roles.first)) ||
+          (name == names[1] && parser.parseInteger(roles.second)) ||
+          (name == names[2] &&
+           parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&roles = roles, &parser] {
+             return parser.parseInteger(roles.spatial.emplace_back());
+           })))
+        return failure();
+    }
+    if (!known)
+      return parser.emitError(loc) << "expected a convolution dimension, got '" << name << "'";
+  } while (succeeded(parser.parseOptionalComma()));
+  return success();
+}
+
+static ConvDimensionNumbersAttr makeAttr(MLIRContext *context, ArrayRef<DimensionRoles> parts) {
+  return ConvDimensionNumbersAttr::get(context, parts[0].first, parts[0].second, parts[0].spatial,
+                                       parts[1].first, parts[1].second, parts[1].spatial,
+                                       parts[2].first, parts[2].second, parts[2].spatial);
+}
+
+/// Three lists with nothing in them.
+static std::array<DimensionRoles, 3> emptyRoles() {
+  return {{{'b', 'f', 0, 0, {}}, {'i', 'o', 0, 0, {}}, {'b', 'f', 0, 0, {}}}};
 }
 
 Attribute ConvDimensionNumbersAttr::parse(AsmParser &parser, Type) {
   if (parser.parseLess())
     return {};
-  Attribute attr;
-  if (succeeded(parser.parseOptionalKeyword("raw")))
-    attr = parseRaw(parser);
-  else if (ConvDimensionNumbersAttr brackets; succeeded(parseConvDimensions(parser, brackets)))
-    attr = brackets;
-  if (!attr || parser.parseGreater())
+  ConvDimensionNumbersAttr attr;
+  if (succeeded(parser.parseOptionalKeyword("raw"))) {
+    std::array<DimensionRoles, 3> parts = emptyRoles();
+    if (parseRaw(parser, parts))
+      return {};
+    attr = makeAttr(parser.getContext(), parts);
+  } else if (parseConvDimensions(parser, attr)) {
     return {};
-  return attr;
+  }
+  return parser.parseGreater() ? Attribute() : attr;
 }
 
 void ConvDimensionNumbersAttr::print(AsmPrinter &printer) const {
@@ -127,14 +154,12 @@ void ConvDimensionNumbersAttr::print(AsmPrinter &printer) const {
 
 ParseResult tilewright::stablehlo::parseConvDimensions(AsmParser &parser,
                                                        ConvDimensionNumbersAttr &attr) {
-  DimensionRoles input{'b', 'f', 0, 0, {}}, kernel{'i', 'o', 0, 0, {}}, output{'b', 'f', 0, 0, {}};
+  auto parts = emptyRoles();
   // `x[` lexes as a keyword `x`, and `->` as an arrow.
-  if (parseRoles(parser, input) || parser.parseKeyword("x") || parseRoles(parser, kernel) ||
-      parser.parseArrow() || parseRoles(parser, output))
+  if (parseRoles(parser, parts[0]) || parser.parseKeyword("x") || parseRoles(parser, parts[1]) ||
+      parser.parseArrow() || parseRoles(parser, parts[2]))
     return failure();
-  attr = ConvDimensionNumbersAttr::get(parser.getContext(), input.first, input.second,
-                                       input.spatial, kernel.first, kernel.second, kernel.spatial,
-                                       output.first, output.second, output.spatial);
+  attr = makeAttr(parser.getContext(), parts);
   return success();
 }
 
@@ -155,11 +180,12 @@ void tilewright::stablehlo::printConvDimensions(AsmPrinter &printer,
     printRoles(printer, parts[2]);
     return;
   }
-  printer << "raw<";
-  llvm::interleaveComma(parts, printer, [&](const DimensionRoles &roles) {
-    printer << roles.first << ", " << roles.second << ", [";
+  printer << "raw ";
+  llvm::interleaveComma(llvm::zip_equal(parts, rawNames), printer, [&](auto part) {
+    auto &[roles, names] = part;
+    printer << names[0] << " = " << roles.first << ", " << names[1] << " = " << roles.second << ", "
+            << names[2] << " = [";
     llvm::interleaveComma(roles.spatial, printer);
     printer << ']';
   });
-  printer << '>';
 }

@@ -25,6 +25,7 @@ def Stablehlo_ConstantOp : Stablehlo_Op<"constant", [
   }]>];
   let hasCustomAssemblyFormat = 1;
   let hasFolder = 1;
+  let hasVerifier = 1;
 }
 
 def Stablehlo_IotaOp : Stablehlo_Op<"iota", [Pure]> {
@@ -41,6 +42,7 @@ def Stablehlo_IotaOp : Stablehlo_Op<"iota", [Pure]> {
       "statically shaped tensor of integer, float, complex or per-tensor quantized values",
       "::mlir::RankedTensorType">:$output);
   let assemblyFormat = "`dim` `=` $iota_dimension attr-dict `:` type($output)";
+  let hasVerifier = 1;
 }
 
 def Stablehlo_RngOp : Stablehlo_Op<"rng", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -61,6 +63,7 @@ def Stablehlo_RngOp : Stablehlo_Op<"rng", [MemoryEffects<[MemRead, MemWrite]>]> 
     $a `,` $b `,` $shape `,` `distribution` `=` $rng_distribution
       attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 def Stablehlo_RngBitGeneratorOp : Stablehlo_Op<"rng_bit_generator", [Stablehlo_Pure]> {
@@ -83,6 +86,7 @@ def Stablehlo_RngBitGeneratorOp : Stablehlo_Op<"rng_bit_generator", [Stablehlo_P
     $initial_state `,` `algorithm` `=` $rng_algorithm
       attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 #endif // TILEWRIGHT_DIALECT_STABLEHLO_CREATIONOPS_TD

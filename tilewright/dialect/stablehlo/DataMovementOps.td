@@ -40,6 +40,7 @@ def Stablehlo_BroadcastInDimOp : Stablehlo_Op<"broadcast_in_dim", [Stablehlo_Pur
     $operand `,` `dims` `=` $broadcast_dimensions
       attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 def Stablehlo_ConcatenateOp : Stablehlo_Op<"concatenate", [Stablehlo_Pure]> {
@@ -59,6 +60,7 @@ def Stablehlo_ConcatenateOp : Stablehlo_Op<"concatenate", [Stablehlo_Pure]> {
     custom<OperandsThenComma>($inputs) `dim` `=` $dimension
       attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 def Stablehlo_PadOp : Stablehlo_Op<"pad", [Stablehlo_Pure]> {
@@ -81,6 +83,7 @@ def Stablehlo_PadOp : Stablehlo_Op<"pad", [Stablehlo_Pure]> {
       `high` `=` $edge_padding_high `,` `interior` `=` $interior_padding
       attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 def Stablehlo_ReshapeOp : Stablehlo_Op<"reshape", [Stablehlo_Pure]> {
@@ -95,10 +98,11 @@ def Stablehlo_ReshapeOp : Stablehlo_Op<"reshape", [Stablehlo_Pure]> {
   let arguments = (ins Stablehlo_AnyTensor:$operand);
   let results = (outs Stablehlo_StaticOrBoundedTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 def Stablehlo_ReverseOp : Stablehlo_Op<"reverse", [
-    Stablehlo_Pure, SameOperandsAndResultShape, Stablehlo_SameBaselineElementType]> {
+    Stablehlo_Pure, Stablehlo_SameShape, Stablehlo_SameBaselineElementType]> {
   let summary = "Runs some dimensions backwards.";
   let description = [{
     `result[i...] = operand[j...]`, where `j[d] = size[d] - 1 - i[d]` for `d` in
@@ -114,6 +118,7 @@ def Stablehlo_ReverseOp : Stablehlo_Op<"reverse", [
     $operand `,` `dims` `=` $dimensions
       attr-dict `:` custom<ShortType>(type($operand), type($result))
   }];
+  let hasVerifier = 1;
 }
 
 def Stablehlo_SliceOp : Stablehlo_Op<"slice", [Stablehlo_Pure]> {
@@ -132,6 +137,7 @@ def Stablehlo_SliceOp : Stablehlo_Op<"slice", [Stablehlo_Pure]> {
     $operand custom<SliceRanges>($start_indices, $limit_indices, $strides)
       attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 def Stablehlo_TransposeOp : Stablehlo_Op<"transpose", [Stablehlo_Pure]> {
@@ -149,6 +155,7 @@ def Stablehlo_TransposeOp : Stablehlo_Op<"transpose", [Stablehlo_Pure]> {
     $operand `,` `dims` `=` $permutation
       attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 #endif // TILEWRIGHT_DIALECT_STABLEHLO_DATAMOVEMENTOPS_TD

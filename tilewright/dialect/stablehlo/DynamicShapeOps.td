@@ -16,11 +16,12 @@ def Stablehlo_GetDimensionSizeOp : Stablehlo_Op<"get_dimension_size", [Pure]> {
     ```
   }];
   let arguments = (ins Stablehlo_AnyTensor:$operand, I64Attr:$dimension);
-  let results = (outs Stablehlo_I32Tensor:$result);
+  let results = (outs Stablehlo_I32Scalar:$result);
   let assemblyFormat = [{
     $operand `,` `dim` `=` $dimension
       attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 def Stablehlo_SetDimensionSizeOp : Stablehlo_Op<"set_dimension_size", [NoMemoryEffect]> {
@@ -33,12 +34,13 @@ def Stablehlo_SetDimensionSizeOp : Stablehlo_Op<"set_dimension_size", [NoMemoryE
         : (tensor<8xf32>, tensor<i32>) -> tensor<?xf32, #stablehlo.bounds<8>>
     ```
   }];
-  let arguments = (ins Stablehlo_Tensor:$operand, Stablehlo_I32Tensor:$size, I64Attr:$dimension);
+  let arguments = (ins Stablehlo_Tensor:$operand, Stablehlo_I32Scalar:$size, I64Attr:$dimension);
   let results = (outs Stablehlo_Tensor:$result);
   let assemblyFormat = [{
     $operand `,` $size `,` `dim` `=` $dimension
       attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 def Stablehlo_DynamicBroadcastInDimOp
@@ -87,6 +89,7 @@ def Stablehlo_DynamicConvOp : Stablehlo_Op<"dynamic_conv", [NoMemoryEffect]> {
                        I64Attr:$feature_group_count, I64Attr:$batch_group_count,
                        OptionalAttr<Stablehlo_PrecisionConfigAttr>:$precision_config);
   let results = (outs Stablehlo_AnyTensor:$result);
+  let hasVerifier = 1;
 }
 
 def Stablehlo_DynamicGatherOp : Stablehlo_Op<"dynamic_gather", [NoMemoryEffect]> {

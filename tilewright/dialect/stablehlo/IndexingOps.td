@@ -22,6 +22,7 @@ def Stablehlo_DynamicSliceOp : Stablehlo_Op<"dynamic_slice", [Stablehlo_Pure]> {
     $operand `,` custom<OperandsThenComma>($start_indices) `sizes` `=` $slice_sizes
       attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 def Stablehlo_DynamicUpdateSliceOp : Stablehlo_Op<"dynamic_update_slice", [Stablehlo_Pure]> {
@@ -39,6 +40,7 @@ def Stablehlo_DynamicUpdateSliceOp : Stablehlo_Op<"dynamic_update_slice", [Stabl
                        Variadic<Stablehlo_IntScalar>:$start_indices);
   let results = (outs Stablehlo_Tensor:$result);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 def Stablehlo_GatherOp : Stablehlo_Op<"gather", [Stablehlo_Pure]> {

@@ -27,6 +27,7 @@ def Stablehlo_DotGeneralOp : Stablehlo_Op<"dot_general", [Stablehlo_Pure]> {
       `` custom<DotArithmetic>($precision_config, $algorithm)
       attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 def Stablehlo_DotOp : Stablehlo_Op<"dot", [Stablehlo_Pure]> {
@@ -45,6 +46,7 @@ def Stablehlo_DotOp : Stablehlo_Op<"dot", [Stablehlo_Pure]> {
     $lhs `,` $rhs `` custom<Precision>($precision_config)
       attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 def Stablehlo_ConvolutionOp : Stablehlo_Op<"convolution", [Stablehlo_Pure]> {
@@ -78,6 +80,7 @@ def Stablehlo_ConvolutionOp : Stablehlo_Op<"convolution", [Stablehlo_Pure]> {
         $window_reversal)
       attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 def Stablehlo_EinsumOp : Stablehlo_Op<"einsum", [Stablehlo_Pure]> {
@@ -136,6 +139,7 @@ def Stablehlo_CholeskyOp
     $a (`,` `lower` `=` $lower^)?
       attr-dict `:` custom<ShortType>(type($a), type($result))
   }];
+  let hasVerifier = 1;
 }
 
 def Stablehlo_TriangularSolveOp
@@ -155,6 +159,7 @@ def Stablehlo_TriangularSolveOp
                        BoolAttr:$left_side, BoolAttr:$lower, BoolAttr:$unit_diagonal,
                        Stablehlo_TransposeAttr:$transpose_a);
   let results = (outs Stablehlo_FloatOrComplexTensor:$result);
+  let hasVerifier = 1;
 }
 
 def Stablehlo_FftOp : Stablehlo_Op<"fft", [Stablehlo_Pure]> {
@@ -176,6 +181,7 @@ def Stablehlo_FftOp : Stablehlo_Op<"fft", [Stablehlo_Pure]> {
     $operand `,` `type` `=` $fft_type `,` `length` `=` $fft_length
       attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 //===- Batch normalization ------------------------------------------------===//
@@ -198,6 +204,7 @@ def Stablehlo_BatchNormInferenceOp : Stablehlo_BatchNormOp<"batch_norm_inference
                        Stablehlo_FloatVector:$offset, Stablehlo_FloatVector:$mean,
                        Stablehlo_FloatVector:$variance, F32Attr:$epsilon, I64Attr:$feature_index);
   let results = (outs Stablehlo_FloatOrQuantizedTensor:$result);
+  let hasVerifier = 1;
 }
 
 def Stablehlo_BatchNormTrainingOp : Stablehlo_BatchNormOp<"batch_norm_training"> {
@@ -216,6 +223,7 @@ def Stablehlo_BatchNormTrainingOp : Stablehlo_BatchNormOp<"batch_norm_training">
                        Stablehlo_FloatVector:$offset, F32Attr:$epsilon, I64Attr:$feature_index);
   let results = (outs Stablehlo_FloatOrQuantizedTensor:$output, Stablehlo_FloatVector:$batch_mean,
                       Stablehlo_FloatVector:$batch_var);
+  let hasVerifier = 1;
 }
 
 def Stablehlo_BatchNormGradOp : Stablehlo_BatchNormOp<"batch_norm_grad"> {
@@ -238,6 +246,7 @@ def Stablehlo_BatchNormGradOp : Stablehlo_BatchNormOp<"batch_norm_grad"> {
                        F32Attr:$epsilon, I64Attr:$feature_index);
   let results = (outs Stablehlo_FloatOrQuantizedTensor:$grad_operand,
                       Stablehlo_FloatVector:$grad_scale, Stablehlo_FloatVector:$grad_offset);
+  let hasVerifier = 1;
 }
 
 #endif // TILEWRIGHT_DIALECT_STABLEHLO_LINEARALGEBRAOPS_TD

@@ -255,7 +255,7 @@ LogicalResult DotAlgorithmAttr::verify(llvm::function_ref<InFlightDiagnostic()> 
     if (!isa<FloatType, IntegerType, ComplexType>(type))
       return emitError() << "a dot algorithm computes in numbers, got the type " << type;
   for (int64_t count : {lhsComponentCount, rhsComponentCount, numPrimitiveOperations})
-    if (count <= 0)
+    if (count <= 0) // dot_general_c22, dot_general_c23, dot_general_c24
       return emitError() << "component and operation counts of a dot algorithm must be positive, "
                             "got "
                          << lhsComponentCount << ", " << rhsComponentCount << " and "

@@ -61,7 +61,7 @@ def Stablehlo_ConvDimensionNumbersAttr : Stablehlo_Attr<"ConvDimensionNumbers", 
     `#stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>`: `b` and `f` are
     batch and feature, `i` and `o` input and output features of the kernel, the
     numbers count spatial dimensions. Numbers that do not form such lists, as a
-    damaged file may hold, print as `raw<...>` with one field each.
+    damaged file may hold, print as `raw` with one field each.
   }];
   let parameters = (ins
     "int64_t":$input_batch_dimension, "int64_t":$input_feature_dimension,

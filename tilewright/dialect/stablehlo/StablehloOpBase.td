@@ -18,6 +18,9 @@ def Stablehlo_SpeculatableIfStatic : TraitList<[
     ConditionallySpeculatable, Stablehlo_Trait<"SpeculatableIfStatic">]>;
 def Stablehlo_Pure : TraitList<[NoMemoryEffect, Stablehlo_SpeculatableIfStatic]>;
 
+/// Operands and results have one shape, as far as it is static.
+def Stablehlo_SameShape : Stablehlo_Trait<"SameShape">;
+
 /// Operands and results have one element type, up to quantization parameters
 /// (`baseline_element_type` of the specification).
 def Stablehlo_SameBaselineElementType : Stablehlo_Trait<"SameBaselineElementType">;

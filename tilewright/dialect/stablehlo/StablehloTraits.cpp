@@ -1,29 +1,36 @@
 #include "tilewright/dialect/stablehlo/StablehloTraits.h"
 
 #include "tilewright/dialect/stablehlo/StablehloTypes.h"
+#include "tilewright/dialect/stablehlo/VerifyRules.h"
 
 using namespace mlir;
 
 namespace tilewright::stablehlo::detail {
 
-LogicalResult verifySameBaselineElementType(Operation *op) {
-  Type first;
-  auto check = [&](Type type) -> LogicalResult {
-    Type element = getElementTypeOrSelf(type);
-    if (!first)
-      first = element;
-    if (haveSameBaseline(first, element))
-      return success();
-    return op->emitOpError() << "requires one element type for all operands and results, got "
-                             << first << " and " << element;
-  };
-  for (Type type : op->getOperandTypes())
-    if (failed(check(type)))
-      return failure();
-  for (Type type : op->getResultTypes())
-    if (failed(check(type)))
-      return failure();
+/// Checks each operand and result type against the first with `agree`.
+static LogicalResult verifyAllLikeFirst(Operation *op, StringRef rule,
+                                        llvm::function_ref<bool(Type, Type)> agree) {
+  SmallVector<Type> types(op->getOperandTypes());
+  llvm::append_range(types, op->getResultTypes());
+  for (Type type : types)
+    if (!agree(types.front(), type))
+      return op->emitOpError() << rule << ", got " << types.front() << " and " << type;
   return success();
+}
+
+// (C1) of the elementwise ops that say `baseline_type(operand) =
+// baseline_type(result)`, of the shape.
+LogicalResult verifySameShape(Operation *op) {
+  return verifyAllLikeFirst(
+      op, "operands and results must have one shape",
+      [](Type first, Type type) { return shapesAgree(shapeOf(first), shapeOf(type)); });
+}
+
+// The same rule, of the element type.
+LogicalResult verifySameBaselineElementType(Operation *op) {
+  return verifyAllLikeFirst(
+      op, "operands and results must have one element type",
+      [](Type first, Type type) { return haveSameBaseline(elementOf(first), elementOf(type)); });
 }
 
 bool allShapesStatic(Operation *op) {

@@ -9,9 +9,19 @@
 namespace tilewright::stablehlo {
 
 namespace detail {
+mlir::LogicalResult verifySameShape(mlir::Operation *op);
 mlir::LogicalResult verifySameBaselineElementType(mlir::Operation *op);
 bool allShapesStatic(mlir::Operation *op);
 } // namespace detail
+
+/// Operands and results have one shape, as far as it is static.
+template <typename ConcreteOp>
+class SameShape : public mlir::OpTrait::TraitBase<ConcreteOp, SameShape> {
+public:
+  static mlir::LogicalResult verifyTrait(mlir::Operation *op) {
+    return detail::verifySameShape(op);
+  }
+};
 
 /// Operands and results have one element type, up to quantization parameters.
 template <typename ConcreteOp>

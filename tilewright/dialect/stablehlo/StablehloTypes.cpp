@@ -46,14 +46,24 @@ static bool hasStorableWidth(quant::QuantizedType type) {
   }
 }
 
+// MLIR's own verifier of quantized types checks (C1) to (C6) and (C8) to (C11)
+// of the specification; zero points are left to us.
+
+/// quantized_type_c7: a zero point can be stored.
+static bool isStorable(quant::QuantizedType type, int64_t zeroPoint) {
+  return type.getStorageTypeMin() <= zeroPoint && zeroPoint <= type.getStorageTypeMax();
+}
+
 bool isPerTensorQuantized(Type elementType) {
   auto type = dyn_cast<quant::UniformQuantizedType>(elementType);
-  return type && hasStorableWidth(type);
+  return type && hasStorableWidth(type) && isStorable(type, type.getZeroPoint());
 }
 
 bool isPerAxisQuantized(Type elementType) {
   auto type = dyn_cast<quant::UniformQuantizedPerAxisType>(elementType);
-  return type && hasStorableWidth(type);
+  return type && hasStorableWidth(type) &&
+         llvm::all_of(type.getZeroPoints(),
+                      [&](int64_t zeroPoint) { return isStorable(type, zeroPoint); });
 }
 
 bool hasValidQuantizedAxis(Type tensorType) {
@@ -64,6 +74,7 @@ bool hasValidQuantizedAxis(Type tensorType) {
   if (!type)
     return true;
   int64_t axis = type.getQuantizedDimension();
+  // quantized_type_c12, quantized_type_c13
   if (axis < 0 || axis >= tensor.getRank())
     return false;
   return tensor.isDynamicDim(axis) ||

@@ -32,9 +32,11 @@ def Stablehlo_Float : AnyTypeOf<[F4E2M1FN, F6E2M3FN, F6E3M2FN, F8E3M4, F8E4M3, F
 def Stablehlo_WideFloat : AnyTypeOf<[F32, F64], "32/64-bit float">;
 def Stablehlo_Complex : Complex<Stablehlo_WideFloat>;
 def Stablehlo_Quantized : Type<
-    CPred<"::tilewright::stablehlo::isPerTensorQuantized($_self)">, "per-tensor quantized integer">;
+    CPred<"::tilewright::stablehlo::isPerTensorQuantized($_self)">,
+    "per-tensor quantized integer (zero point in its range)">;
 def Stablehlo_PerAxisQuantized : Type<
-    CPred<"::tilewright::stablehlo::isPerAxisQuantized($_self)">, "per-axis quantized integer">;
+    CPred<"::tilewright::stablehlo::isPerAxisQuantized($_self)">,
+    "per-axis quantized integer (one scale per slice)">;
 def Stablehlo_ShapeInt : AnyTypeOf<[Stablehlo_Int, Index], "integer or index">;
 
 //===- Tensors ------------------------------------------------------------===//
@@ -85,6 +87,7 @@ def Stablehlo_SignedRealTensor
     : RankedTensorOf<[Stablehlo_SInt, Stablehlo_Float, Stablehlo_Quantized]>;
 
 def Stablehlo_Scalar : 0DTensorOf<plainElements # [Stablehlo_Quantized]>;
+def Stablehlo_I32Scalar : 0DTensorOf<[I32]>;
 def Stablehlo_IntScalar : 0DTensorOf<[Stablehlo_Int]>;
 def Stablehlo_PredIntOrFloatScalar : 0DTensorOf<[Stablehlo_Pred, Stablehlo_Int, Stablehlo_Float]>;
 def Stablehlo_FloatVector : 1DTensorOf<[Stablehlo_Float, Stablehlo_Quantized]>;

@@ -8,7 +8,7 @@ include "tilewright/dialect/stablehlo/StablehloOpBase.td"
 class Stablehlo_UnaryOp<string mnemonic, string does, string formula, Type operandType,
                         list<Trait> traits = [Stablehlo_SameBaselineElementType],
                         Type resultType = operandType>
-    : Stablehlo_Op<mnemonic, [Stablehlo_Pure, Elementwise, SameOperandsAndResultShape] # traits> {
+    : Stablehlo_Op<mnemonic, [Stablehlo_Pure, Stablehlo_SameShape] # traits # [Elementwise]> {
   let summary = does;
   let description = "`result[i] = " # formula # "`, where `x = operand[i]`\n\n"
       # "```mlir\n%result = stablehlo." # mnemonic # " %operand : tensor<4xf32>\n```";
@@ -35,7 +35,9 @@ class Stablehlo_RetypingOp<string mnemonic, string does, string formula, Type op
 //===- Arithmetic ---------------------------------------------------------===//
 
 def Stablehlo_AbsOp : Stablehlo_UnaryOp<"abs", "Absolute value, or modulus of a complex number.",
-    "|x|", Stablehlo_SignedTensor, [], Stablehlo_SignedRealTensor>;
+    "|x|", Stablehlo_SignedTensor, [], Stablehlo_SignedRealTensor> {
+  let hasVerifier = 1;
+}
 def Stablehlo_NegateOp : Stablehlo_UnaryOp<"negate", "Changes the sign; unsigned integers wrap.",
     "-x", Stablehlo_NumberTensor>;
 def Stablehlo_SignOp : Stablehlo_UnaryOp<"sign",
@@ -91,24 +93,32 @@ def Stablehlo_ConvertOp : Stablehlo_RetypingOp<"convert",
     "%result = stablehlo.convert %operand : (tensor<4xi32>) -> tensor<4xf32>">;
 def Stablehlo_RealOp : Stablehlo_RetypingOp<"real", "Real part.", "Re(x)",
     Stablehlo_FloatOrComplexTensor, Stablehlo_FloatTensor,
-    "%result = stablehlo.real %operand : (tensor<4xcomplex<f32>>) -> tensor<4xf32>">;
+    "%result = stablehlo.real %operand : (tensor<4xcomplex<f32>>) -> tensor<4xf32>"> {
+  let hasVerifier = 1;
+}
 def Stablehlo_ImagOp : Stablehlo_RetypingOp<"imag", "Imaginary part; zero for a real x.", "Im(x)",
     Stablehlo_FloatOrComplexTensor, Stablehlo_FloatTensor,
-    "%result = stablehlo.imag %operand : (tensor<4xcomplex<f32>>) -> tensor<4xf32>">;
+    "%result = stablehlo.imag %operand : (tensor<4xcomplex<f32>>) -> tensor<4xf32>"> {
+  let hasVerifier = 1;
+}
 def Stablehlo_UniformQuantizeOp : Stablehlo_RetypingOp<"uniform_quantize",
     "Quantizes floats, or changes the quantization of integers.",
     "clamp(min, round(x / scale) + zero_point, max)",
     Stablehlo_FloatOrAnyQuantizedTensor, Stablehlo_AnyQuantizedTensor,
     "%result = stablehlo.uniform_quantize %operand"
-    # " : (tensor<4xf32>) -> tensor<4x!quant.uniform<i8:f32, 0.1:-30>>">;
+    # " : (tensor<4xf32>) -> tensor<4x!quant.uniform<i8:f32, 0.1:-30>>"> {
+  let hasVerifier = 1;
+}
 def Stablehlo_UniformDequantizeOp : Stablehlo_RetypingOp<"uniform_dequantize",
     "Gives the float that a quantized integer stands for.", "(x - zero_point) * scale",
     Stablehlo_AnyQuantizedTensor, Stablehlo_FloatTensor,
     "%result = stablehlo.uniform_dequantize %operand"
-    # " : (tensor<4x!quant.uniform<i8:f32, 0.1:-30>>) -> tensor<4xf32>">;
+    # " : (tensor<4x!quant.uniform<i8:f32, 0.1:-30>>) -> tensor<4xf32>"> {
+  let hasVerifier = 1;
+}
 
 def Stablehlo_IsFiniteOp
-    : Stablehlo_Op<"is_finite", [Stablehlo_Pure, Elementwise, SameOperandsAndResultShape]> {
+    : Stablehlo_Op<"is_finite", [Stablehlo_Pure, Stablehlo_SameShape, Elementwise]> {
   let summary = "Tells numbers from infinities and NaN.";
   let description = [{
     `y[i] = |x[i]| < infinity`
@@ -123,7 +133,7 @@ def Stablehlo_IsFiniteOp
 }
 
 def Stablehlo_ReducePrecisionOp : Stablehlo_Op<"reduce_precision", [
-    Stablehlo_Pure, Elementwise, SameOperandsAndResultShape, Stablehlo_SameBaselineElementType]> {
+    Stablehlo_Pure, Stablehlo_SameShape, Stablehlo_SameBaselineElementType, Elementwise]> {
   let summary = "Rounds to a narrower float format and back.";
   let description = [{
     `output[i] = operand[i]` through a float of `exponent_bits` and
@@ -140,6 +150,7 @@ def Stablehlo_ReducePrecisionOp : Stablehlo_Op<"reduce_precision", [
     $operand `,` `format` `=` custom<ExponentMantissa>($exponent_bits, $mantissa_bits)
       attr-dict `:` custom<ShortType>(type($operand), type($output))
   }];
+  let hasVerifier = 1;
 }
 
 def Stablehlo_BitcastConvertOp : Stablehlo_Op<"bitcast_convert", [Stablehlo_Pure]> {
@@ -155,6 +166,7 @@ def Stablehlo_BitcastConvertOp : Stablehlo_Op<"bitcast_convert", [Stablehlo_Pure
   let arguments = (ins Stablehlo_AnyTensor:$operand);
   let results = (outs Stablehlo_AnyTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 #endif // TILEWRIGHT_DIALECT_STABLEHLO_UNARYOPS_TD

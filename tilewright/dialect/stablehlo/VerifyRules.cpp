@@ -1,5 +1,7 @@
 #include "tilewright/dialect/stablehlo/VerifyRules.h"
 
+#include "tilewright/dialect/stablehlo/CreationOps.h"
+
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Region.h"
@@ -77,6 +79,13 @@ std::string tilewright::stablehlo::shapeText(ArrayRef<int64_t> sizes) {
       out << size;
   });
   return text + "]";
+}
+
+DenseIntElementsAttr tilewright::stablehlo::knownIntegers(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  auto integers =
+      constant ? dyn_cast_or_null<DenseIntElementsAttr>(constant.getValueAttr()) : nullptr;
+  return integers && integers.getType() == value.getType() ? integers : nullptr;
 }
 
 //===----------------------------------------------------------------------===//

@@ -41,6 +41,10 @@ mlir::Type elementOf(mlir::Type type);
 /// Writes sizes as a person does: "[2, ?, 4]".
 std::string shapeText(llvm::ArrayRef<int64_t> sizes);
 
+/// The integers that `value` is known to hold, of its very type; null if it is
+/// no such constant. Safe before the constant itself has been verified.
+mlir::DenseIntElementsAttr knownIntegers(mlir::Value value);
+
 //===- Lists of dimensions ------------------------------------------------===//
 
 /// Checks that each entry of `dims` is a dimension of `what`, which has `rank`.

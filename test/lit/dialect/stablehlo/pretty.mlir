@@ -1,5 +1,5 @@
-// RUN: tilewright-opt %s | FileCheck %s
-// RUN: tilewright-opt %s | tilewright-opt | FileCheck %s
+// RUN: tilewright-opt %s --allow-unregistered-dialect | FileCheck %s
+// RUN: tilewright-opt %s --allow-unregistered-dialect | tilewright-opt --allow-unregistered-dialect | FileCheck %s
 
 /// One type stands for all where all are equal; else the signature is written out.
 
@@ -66,8 +66,8 @@ func.func @movement(%m: tensor<3x8xf32>, %s: tensor<f32>, %i: tensor<i64>) {
 func.func @products(%a: tensor<2x3x4xf32>, %b: tensor<2x4x5xf32>, %m: tensor<3x3xf32>, %image: tensor<1x8x8x4xf32>, %kernel: tensor<3x3x4x8xf32>) {
   // CHECK: stablehlo.dot_general %{{.*}}, %{{.*}}, batching_dims = [0] x [0], contracting_dims = [2] x [1] :
   %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x3x5xf32>
-  // CHECK: contracting_dims = [1] x [0], precision = [HIGH, DEFAULT], algorithm = <lhs_precision_type = tf32, {{.*}}> {note = 1 : i64} :
-  %1 = stablehlo.dot_general %m, %m, contracting_dims = [1] x [0], precision = [HIGH, DEFAULT],
+  // CHECK: contracting_dims = [1] x [0], precision = [DEFAULT, DEFAULT], algorithm = <lhs_precision_type = tf32, {{.*}}> {note = 1 : i64} :
+  %1 = stablehlo.dot_general %m, %m, contracting_dims = [1] x [0], precision = [DEFAULT, DEFAULT],
     algorithm = <lhs_precision_type = tf32, rhs_precision_type = tf32, accumulation_type = f32, lhs_component_count = 1,
       rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> {note = 1}
     : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
@@ -178,5 +178,14 @@ func.func @calls(%x: tensor<4xf32>, %t: !stablehlo.token) {
   %4 = stablehlo.tuple %x, %t : tuple<tensor<4xf32>, !stablehlo.token>
   // CHECK: stablehlo.get_tuple_element %{{.*}}[0] : (tuple<tensor<4xf32>, !stablehlo.token>) -> tensor<4xf32>
   %5 = stablehlo.get_tuple_element %4[0] : (tuple<tensor<4xf32>, !stablehlo.token>) -> tensor<4xf32>
+  return
+}
+
+/// Dimension numbers that are no permutation have a form, too: a diagnostic may
+/// have to show them.
+
+// CHECK-LABEL: func @raw_dimensions
+// CHECK-SAME: #stablehlo.conv<raw input_batch_dimension = 0, input_feature_dimension = 0, input_spatial_dimensions = [5, -1], kernel_input_feature_dimension = 0, kernel_output_feature_dimension = 1, kernel_spatial_dimensions = [], output_batch_dimension = 0, output_feature_dimension = 2, output_spatial_dimensions = [1]>
+func.func @raw_dimensions() attributes {test.a = #stablehlo.conv<raw input_spatial_dimensions = [5, -1], kernel_output_feature_dimension = 1, output_spatial_dimensions = [1], output_feature_dimension = 2>} {
   return
 }

@@ -55,6 +55,11 @@ func.func @short_reduce(%x: tensor<4xf32>, %zero: tensor<f32>) {
 
 // -----
 
+// expected-error@below {{expected a convolution dimension, got 'depth'}}
+"test.op"() {a = #stablehlo.conv<raw depth = 1>} : () -> ()
+
+// -----
+
 func.func @window(%image: tensor<1x8x8x4xf32>, %kernel: tensor<3x3x4x8xf32>) {
   // expected-error@below {{expected low and high padding, got 1 numbers}}
   %0 = stablehlo.convolution(%image, %kernel) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1]]} : () -> ()
