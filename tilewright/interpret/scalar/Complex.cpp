@@ -6,6 +6,7 @@
 #include <cmath>
 #include <complex>
 #include <limits>
+#include <numbers>
 #include <type_traits>
 
 namespace tilewright::interpret::detail {
@@ -97,9 +98,16 @@ static std::complex<Wide> power(std::complex<Wide> base, std::complex<Wide> expo
 template <typename Wide>
 static std::complex<Wide> atan2(std::complex<Wide> y, std::complex<Wide> x) {
   const std::complex<Wide> i(0, 1);
-  const std::complex<Wide> angle =
+  const std::complex<Wide> logarithm =
       std::log((x + multiply(i, y)) / std::sqrt(multiply(x, x) + multiply(y, y)));
-  return {angle.imag(), -angle.real()};
+  const std::complex<Wide> angle(logarithm.imag(), -logarithm.real());
+  // Near zero the logarithm has lost its digits. The arctangent has not, and is
+  // the same angle up to a multiple of pi.
+  const std::complex<Wide> arctangent = std::atan(y / x);
+  if (!std::isfinite(arctangent.real()) || !std::isfinite(arctangent.imag()))
+    return angle;
+  const Wide pi = std::numbers::pi_v<Wide>;
+  return arctangent + std::round((angle.real() - arctangent.real()) / pi) * pi;
 }
 
 static bool isBelow(const Scalar &a, const Scalar &b) {

@@ -23,9 +23,8 @@ template <ElementKind from, ElementType to>
 static Scalar convert(const Scalar &a, const Scalar &, const Scalar &) {
   constexpr bool fromFloat = from == ElementKind::real || from == ElementKind::complex;
   if constexpr (to == ElementType::pred)
-    return Scalar::ofUnsigned(from == ElementKind::complex ? a.r != 0 || a.im != 0
-                              : fromFloat                  ? a.r != 0
-                                                           : a.u != 0);
+    // Of a complex number only the real part counts, as for every other target.
+    return Scalar::ofUnsigned(fromFloat ? a.r != 0 : a.u != 0);
   else if constexpr (numerics::isComplex(to))
     return Scalar::ofComplex(
         {toReal<from, numerics::componentOf(to)>(a),

@@ -4,6 +4,7 @@
 #include "tilewright/interpret/scalar/Rounding.h"
 #include "tilewright/interpret/scalar/Tables.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -22,6 +23,13 @@ static Scalar binary(const Scalar &a, const Scalar &b, const Scalar &) {
 template <auto compute> static Scalar predicate(const Scalar &a, const Scalar &b, const Scalar &) {
   return Scalar::ofUnsigned(compute(a.r, b.r));
 }
+
+/// e^x and 1 / (1 + e^-x). Types up to 32 bits end at e^-104, and rounding the
+/// tiny double that is left beyond takes a hundred cycles; masks make it common.
+static double exponential(double x) { return x < -120 ? 0 : std::exp(x); }
+static long double exponential(long double x) { return std::exp(x); }
+static double logistic(double x) { return x < -120 ? 0 : 1 / (1 + std::exp(-x)); }
+static long double logistic(long double x) { return 1 / (1 + std::exp(-x)); }
 
 static double sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 
@@ -90,7 +98,7 @@ template <ElementType type> static Operation operationOf(ScalarOp op) {
   case ScalarOp::cosine:
     return unary<type, [](Wide x) { return std::cos(x); }>;
   case ScalarOp::exponential:
-    return unary<type, [](Wide x) { return std::exp(x); }>;
+    return unary<type, [](Wide x) { return exponential(x); }>;
   case ScalarOp::exponentialMinusOne:
     return unary<type, [](Wide x) { return std::expm1(x); }>;
   case ScalarOp::floor:
@@ -104,7 +112,7 @@ template <ElementType type> static Operation operationOf(ScalarOp op) {
   case ScalarOp::logPlusOne:
     return unary<type, [](Wide x) { return std::log1p(x); }>;
   case ScalarOp::logistic:
-    return unary<type, [](Wide x) { return 1 / (1 + std::exp(-x)); }>;
+    return unary<type, [](Wide x) { return logistic(x); }>;
   case ScalarOp::negate:
     return unary<type, [](double x) { return -x; }>;
   case ScalarOp::real:
@@ -139,7 +147,11 @@ template <ElementType type> static Operation operationOf(ScalarOp op) {
   case ScalarOp::multiply:
     return binary<type, [](double a, double b) { return a * b; }>;
   case ScalarOp::power:
-    return binary<type, [](Wide a, Wide b) { return std::pow(a, b); }>;
+    return binary<type, [](Wide a, Wide b) {
+      // f8E8M0FNU has no zero, so a result below its range must not become one.
+      return type == ElementType::f8E8M0FNU ? std::max<Wide>(std::pow(a, b), 0x1p-1000)
+                                            : std::pow(a, b);
+    }>;
   case ScalarOp::remainder:
     return binary<type, [](double a, double b) { return std::fmod(a, b); }>;
   case ScalarOp::subtract:
