@@ -45,6 +45,23 @@ static SmallVector<int64_t> combine(ArrayRef<int64_t> batch, ArrayRef<int64_t> w
   return shape;
 }
 
+namespace {
+/// A list that must name dimensions of a tensor called `what`.
+struct Range {
+  StringRef name;
+  ArrayRef<int64_t> dims;
+  StringRef what;
+  RankedTensorType tensor;
+};
+} // namespace
+
+static LogicalResult verifyRanges(Operation *op, ArrayRef<Range> ranges) {
+  for (const Range &range : ranges)
+    if (failed(verifyInRange(op, range.name, range.dims, range.what, range.tensor.getRank())))
+      return failure();
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // gather, dynamic_gather
 //===----------------------------------------------------------------------===//
@@ -70,39 +87,43 @@ LogicalResult GatherChecker::verifyLists() {
   if (vectorDim < 0 || vectorDim > indices.getRank()) // gather_c2, dynamic_gather_c2
     return op->emitOpError() << "index_vector_dim must be in [0, " << indices.getRank()
                              << "], up to the rank of start_indices, got " << vectorDim;
-  if (failed(verifyInRange(op, "offset_dims", numbers.getOffsetDims(), "the result",
-                           result.getRank())) || // gather_c5, dynamic_gather_c5
-      failed(verifyInRange(op, "collapsed_slice_dims", numbers.getCollapsedSliceDims(),
-                           "the operand", operand.getRank())) || // gather_c8, dynamic_gather_c7
-      failed(verifyInRange(op, "operand_batching_dims", numbers.getOperandBatchingDims(),
-                           "the operand", operand.getRank())) || // gather_c11
-      failed(verifyInRange(op, "start_indices_batching_dims", numbers.getStartIndicesBatchingDims(),
-                           "start_indices",
-                           indices.getRank())) || // gather_c14
-      failed(verifyInRange(op, "start_index_map", numbers.getStartIndexMap(), "the operand",
-                           operand.getRank()))) // gather_c19, dynamic_gather_c10
+  ArrayRef<int64_t> offset = numbers.getOffsetDims();
+  ArrayRef<int64_t> collapsed = numbers.getCollapsedSliceDims();
+  ArrayRef<int64_t> batching = numbers.getOperandBatchingDims();
+  ArrayRef<int64_t> indexBatching = numbers.getStartIndicesBatchingDims();
+  ArrayRef<int64_t> indexMap = numbers.getStartIndexMap();
+  Range ranges[] = {// gather_c5, dynamic_gather_c5
+                    {"offset_dims", offset, "the result", result},
+                    // gather_c8, dynamic_gather_c7
+                    {"collapsed_slice_dims", collapsed, "the operand", operand},
+                    // gather_c11
+                    {"operand_batching_dims", batching, "the operand", operand},
+                    // gather_c14
+                    {"start_indices_batching_dims", indexBatching, "start_indices", indices},
+                    // gather_c19, dynamic_gather_c10
+                    {"start_index_map", indexMap, "the operand", operand}};
+  if (failed(verifyRanges(op, ranges)))
     return failure();
 
-  if (failed(verifyUnique(op, "offset_dims", numbers.getOffsetDims())) ||
-      failed(verifySorted(op, "offset_dims",
-                          numbers.getOffsetDims())) || // gather_c4, dynamic_gather_c4
-      failed(verifyUnique(op, "collapsed_slice_dims and operand_batching_dims",
-                          numbers.getCollapsedSliceDims(),
-                          numbers.getOperandBatchingDims())) || // gather_c6, dynamic_gather_c6
-      failed(verifySorted(op, "collapsed_slice_dims",
-                          numbers.getCollapsedSliceDims())) || // gather_c7, dynamic_gather_c6
-      failed(verifySorted(op, "operand_batching_dims",
-                          numbers.getOperandBatchingDims())) || // gather_c10
-      failed(verifyUnique(op, "start_indices_batching_dims",
-                          numbers.getStartIndicesBatchingDims())) || // gather_c13
-      failed(verifyUnique(op, "start_index_map and operand_batching_dims",
-                          numbers.getStartIndexMap(),
-                          numbers.getOperandBatchingDims()))) // gather_c18, dynamic_gather_c9
+  // gather_c4, dynamic_gather_c4
+  if (failed(verifyUnique(op, "offset_dims", offset)) ||
+      failed(verifySorted(op, "offset_dims", offset)))
+    return failure();
+  // gather_c6, dynamic_gather_c6
+  if (failed(
+          verifyUnique(op, "collapsed_slice_dims and operand_batching_dims", collapsed, batching)))
+    return failure();
+  // gather_c7, dynamic_gather_c6, then gather_c10
+  if (failed(verifySorted(op, "collapsed_slice_dims", collapsed)) ||
+      failed(verifySorted(op, "operand_batching_dims", batching)))
+    return failure();
+  // gather_c13, then gather_c18, dynamic_gather_c9
+  if (failed(verifyUnique(op, "start_indices_batching_dims", indexBatching)) ||
+      failed(verifyUnique(op, "start_index_map and operand_batching_dims", indexMap, batching)))
     return failure();
 
   // gather_c1, dynamic_gather_c1
-  size_t mapped = numbers.getOffsetDims().size() + numbers.getCollapsedSliceDims().size() +
-                  numbers.getOperandBatchingDims().size();
+  size_t mapped = offset.size() + collapsed.size() + batching.size();
   if (static_cast<int64_t>(mapped) != operand.getRank())
     return op->emitOpError()
            << "each dimension of the operand must be an offset, collapsed or batching dimension, "
@@ -111,11 +132,11 @@ LogicalResult GatherChecker::verifyLists() {
 
   // gather_c3, dynamic_gather_c3
   int64_t vectorSize = indexVectorSize(indices.getShape(), vectorDim);
-  if (!sizesAgree(vectorSize, numbers.getStartIndexMap().size())) {
+  if (!sizesAgree(vectorSize, indexMap.size())) {
     InFlightDiagnostic diag = op->emitOpError()
                               << "start_index_map must have one entry for each element of an index "
                                  "vector, got "
-                              << numbers.getStartIndexMap().size() << " for " << vectorSize;
+                              << indexMap.size() << " for " << vectorSize;
     diag.attachNote() << "index vectors lie along dimension index_vector_dim = " << vectorDim
                       << " of " << indices;
     return diag;
@@ -224,38 +245,43 @@ static LogicalResult verifyScatterLists(ScatterOp op, RankedTensorType input,
   if (vectorDim < 0 || vectorDim > indices.getRank()) // scatter_c22
     return op.emitOpError() << "index_vector_dim must be in [0, " << indices.getRank()
                             << "], up to the rank of scatter_indices, got " << vectorDim;
-  if (failed(verifyInRange(op, "update_window_dims", numbers.getUpdateWindowDims(), "the updates",
-                           update.getRank())) || // scatter_c8
-      failed(verifyInRange(op, "inserted_window_dims", numbers.getInsertedWindowDims(),
-                           "the inputs", input.getRank())) || // scatter_c11
-      failed(verifyInRange(op, "input_batching_dims", numbers.getInputBatchingDims(), "the inputs",
-                           input.getRank())) || // scatter_c13
-      failed(verifyInRange(op, "scatter_indices_batching_dims",
-                           numbers.getScatterIndicesBatchingDims(), "scatter_indices",
-                           indices.getRank())) || // scatter_c15
-      failed(verifyInRange(op, "scatter_dims_to_operand_dims",
-                           numbers.getScatterDimsToOperandDims(), "the inputs",
-                           input.getRank()))) // scatter_c21
+  ArrayRef<int64_t> window = numbers.getUpdateWindowDims();
+  ArrayRef<int64_t> inserted = numbers.getInsertedWindowDims();
+  ArrayRef<int64_t> batching = numbers.getInputBatchingDims();
+  ArrayRef<int64_t> indexBatching = numbers.getScatterIndicesBatchingDims();
+  ArrayRef<int64_t> indexMap = numbers.getScatterDimsToOperandDims();
+  Range ranges[] = {// scatter_c8
+                    {"update_window_dims", window, "the updates", update},
+                    // scatter_c11
+                    {"inserted_window_dims", inserted, "the inputs", input},
+                    // scatter_c13
+                    {"input_batching_dims", batching, "the inputs", input},
+                    // scatter_c15
+                    {"scatter_indices_batching_dims", indexBatching, "scatter_indices", indices},
+                    // scatter_c21
+                    {"scatter_dims_to_operand_dims", indexMap, "the inputs", input}};
+  if (failed(verifyRanges(op, ranges)))
     return failure();
-  if (failed(verifyUnique(op, "update_window_dims", numbers.getUpdateWindowDims())) ||
-      failed(verifySorted(op, "update_window_dims", numbers.getUpdateWindowDims())) || // scatter_c7
-      failed(verifyUnique(op, "inserted_window_dims and input_batching_dims",
-                          numbers.getInsertedWindowDims(),
-                          numbers.getInputBatchingDims())) || // scatter_c9
-      failed(verifySorted(op, "inserted_window_dims",
-                          numbers.getInsertedWindowDims())) || // scatter_c10
-      failed(verifySorted(op, "input_batching_dims",
-                          numbers.getInputBatchingDims())) || // scatter_c12
-      failed(verifyUnique(op, "scatter_indices_batching_dims",
-                          numbers.getScatterIndicesBatchingDims())) || // scatter_c14
-      failed(verifyUnique(op, "scatter_dims_to_operand_dims and input_batching_dims",
-                          numbers.getScatterDimsToOperandDims(),
-                          numbers.getInputBatchingDims()))) // scatter_c20
+
+  // scatter_c7
+  if (failed(verifyUnique(op, "update_window_dims", window)) ||
+      failed(verifySorted(op, "update_window_dims", window)))
+    return failure();
+  // scatter_c9
+  if (failed(verifyUnique(op, "inserted_window_dims and input_batching_dims", inserted, batching)))
+    return failure();
+  // scatter_c10, then scatter_c12
+  if (failed(verifySorted(op, "inserted_window_dims", inserted)) ||
+      failed(verifySorted(op, "input_batching_dims", batching)))
+    return failure();
+  // scatter_c14, then scatter_c20
+  if (failed(verifyUnique(op, "scatter_indices_batching_dims", indexBatching)) ||
+      failed(verifyUnique(op, "scatter_dims_to_operand_dims and input_batching_dims", indexMap,
+                          batching)))
     return failure();
 
   // scatter_c2
-  size_t mapped = numbers.getUpdateWindowDims().size() + numbers.getInsertedWindowDims().size() +
-                  numbers.getInputBatchingDims().size();
+  size_t mapped = window.size() + inserted.size() + batching.size();
   if (static_cast<int64_t>(mapped) != input.getRank())
     return op.emitOpError()
            << "each dimension of the inputs must be a window, inserted or batching dimension, got "
@@ -263,7 +289,7 @@ static LogicalResult verifyScatterLists(ScatterOp op, RankedTensorType input,
 
   // scatter_c19
   int64_t vectorSize = indexVectorSize(indices.getShape(), vectorDim);
-  if (!sizesAgree(vectorSize, numbers.getScatterDimsToOperandDims().size())) {
+  if (!sizesAgree(vectorSize, indexMap.size())) {
     InFlightDiagnostic diag =
         op.emitOpError() << "scatter_dims_to_operand_dims must have one entry for each "
                             "element of an index vector, got "

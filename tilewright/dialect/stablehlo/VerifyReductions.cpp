@@ -121,6 +121,43 @@ LogicalResult ReduceOp::verifyRegions() {
 // reduce_window
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// The attributes of a window. A list that is left out means ones, and no
+/// padding means none.
+struct WindowLists {
+  std::optional<ArrayRef<int64_t>> sizes, strides, baseDilations, windowDilations;
+  DenseIntElementsAttr padding;
+};
+} // namespace
+
+/// How often a window fits along each dimension of `input`. The lists have one
+/// entry for each dimension, and those of sizes and steps are at least 1.
+static FailureOr<SmallVector<int64_t>> windowCounts(Operation *op, Type input,
+                                                    const WindowLists &lists) {
+  auto entry = [](std::optional<ArrayRef<int64_t>> list, size_t dim) {
+    return list ? (*list)[dim] : 1;
+  };
+  SmallVector<int64_t> padding;
+  if (lists.padding)
+    padding = paddingEntries(lists.padding);
+  SmallVector<int64_t> counts;
+  for (auto [dim, size] : llvm::enumerate(shapeOf(input))) {
+    Window window;
+    window.size = entry(lists.sizes, dim);
+    window.stride = entry(lists.strides, dim);
+    window.baseDilation = entry(lists.baseDilations, dim);
+    window.windowDilation = entry(lists.windowDilations, dim);
+    window.lowPadding = padding.empty() ? 0 : padding[2 * dim];
+    window.highPadding = padding.empty() ? 0 : padding[2 * dim + 1];
+    std::optional<int64_t> count = countWindows(size, window);
+    if (!count)
+      return op->emitOpError() << "padded and dilated sizes must fit in 63 bits, dimension " << dim
+                               << " of " << input << " does not";
+    counts.push_back(*count);
+  }
+  return counts;
+}
+
 LogicalResult ReduceWindowOp::verify() {
   TypeRange inputs = getInputs().getTypes();
   if (failed(verifyCounts(*this, inputs.size())) ||                        // reduce_window_c1
@@ -128,48 +165,29 @@ LogicalResult ReduceWindowOp::verify() {
       failed(verifyInitValues(*this, inputs, getInitValues().getTypes()))) // reduce_window_c3
     return failure();
   ArrayRef<int64_t> shape = shapeOf(inputs.front());
-  int64_t rank = shape.size();
-  // A list that is left out means ones.
-  auto verifyList = [&](StringRef name, std::optional<ArrayRef<int64_t>> list) -> LogicalResult {
-    if (!list)
-      return success();
-    return failure(failed(verifyOnePerDimension(*this, name, list->size(), "the inputs", rank)) ||
-                   failed(verifyPositive(*this, name, *list)));
-  };
-  if (failed(verifyList("window_dimensions",
-                        getWindowDimensions())) || // reduce_window_c4, reduce_window_c5
-      failed(
-          verifyList("window_strides", getWindowStrides())) || // reduce_window_c6, reduce_window_c7
-      failed(
-          verifyList("base_dilations", getBaseDilations())) || // reduce_window_c8, reduce_window_c9
-      failed(verifyList("window_dilations",
-                        getWindowDilations())) || // reduce_window_c10, reduce_window_c11
-      failed(verifyPaddingShape(*this, getPaddingAttr(), rank)) || // reduce_window_c12
-      failed(verifySameShape(*this, "results", getResultTypes()))) // reduce_window_c14
+  std::pair<StringRef, std::optional<ArrayRef<int64_t>>> lists[] = {
+      {"window_dimensions", getWindowDimensions()}, // reduce_window_c4, reduce_window_c5
+      {"window_strides", getWindowStrides()},       // reduce_window_c6, reduce_window_c7
+      {"base_dilations", getBaseDilations()},       // reduce_window_c8, reduce_window_c9
+      {"window_dilations", getWindowDilations()}};  // reduce_window_c10, reduce_window_c11
+  for (auto [name, list] : lists)
+    if (list &&
+        (failed(verifyOnePerDimension(*this, name, list->size(), "the inputs", shape.size())) ||
+         failed(verifyPositive(*this, name, *list))))
+      return failure();
+  if (failed(verifyPaddingShape(*this, getPaddingAttr(), shape.size())) || // reduce_window_c12
+      failed(verifySameShape(*this, "results", getResultTypes())))         // reduce_window_c14
     return failure();
-
   // reduce_window_c15
-  SmallVector<int64_t> padding;
-  if (getPaddingAttr())
-    padding = paddingEntries(getPaddingAttr());
-  SmallVector<int64_t> windows;
-  for (int64_t dim = 0; dim < rank; ++dim) {
-    Window window;
-    window.size = getWindowDimensions()[dim];
-    window.stride = getWindowStrides() ? (*getWindowStrides())[dim] : 1;
-    window.baseDilation = getBaseDilations() ? (*getBaseDilations())[dim] : 1;
-    window.windowDilation = getWindowDilations() ? (*getWindowDilations())[dim] : 1;
-    window.lowPadding = padding.empty() ? 0 : padding[2 * dim];
-    window.highPadding = padding.empty() ? 0 : padding[2 * dim + 1];
-    std::optional<int64_t> count = countWindows(shape[dim], window);
-    if (!count)
-      return emitOpError() << "padded and dilated sizes must fit in 63 bits, dimension " << dim
-                           << " of " << inputs.front() << " does not";
-    windows.push_back(*count);
-  }
-  if (!shapesAgree(shapeOf(getResultTypes().front()), windows))
+  FailureOr<SmallVector<int64_t>> windows =
+      windowCounts(*this, inputs.front(),
+                   {getWindowDimensions(), getWindowStrides(), getBaseDilations(),
+                    getWindowDilations(), getPaddingAttr()});
+  if (failed(windows))
+    return failure();
+  if (!shapesAgree(shapeOf(getResultTypes().front()), *windows))
     return emitOpError() << "results must have one element for each window, shape "
-                         << shapeText(windows) << ", got " << getResultTypes().front();
+                         << shapeText(*windows) << ", got " << getResultTypes().front();
   return success();
 }
 
@@ -208,25 +226,13 @@ LogicalResult SelectAndScatterOp::verify() {
     return failure();
 
   // select_and_scatter_c2
-  SmallVector<int64_t> padding;
-  if (getPaddingAttr())
-    padding = paddingEntries(getPaddingAttr());
-  SmallVector<int64_t> windows;
-  for (int64_t dim = 0; dim < rank; ++dim) {
-    Window window;
-    window.size = sizes[dim];
-    window.stride = getWindowStrides() ? (*getWindowStrides())[dim] : 1;
-    window.lowPadding = padding.empty() ? 0 : padding[2 * dim];
-    window.highPadding = padding.empty() ? 0 : padding[2 * dim + 1];
-    std::optional<int64_t> count = countWindows(operand.getDimSize(dim), window);
-    if (!count)
-      return emitOpError() << "padded sizes must fit in 63 bits, dimension " << dim << " of "
-                           << operand << " does not";
-    windows.push_back(*count);
-  }
-  if (!shapesAgree(source.getShape(), windows))
+  FailureOr<SmallVector<int64_t>> windows =
+      windowCounts(*this, operand, {sizes, getWindowStrides(), {}, {}, getPaddingAttr()});
+  if (failed(windows))
+    return failure();
+  if (!shapesAgree(source.getShape(), *windows))
     return emitOpError() << "source must have one element for each window, shape "
-                         << shapeText(windows) << ", got " << source;
+                         << shapeText(*windows) << ", got " << source;
   if (!shapesAgree(shapeOf(getResult().getType()), operand.getShape())) // select_and_scatter_c11
     return emitOpError() << "result must have the shape of the operand, "
                          << shapeText(operand.getShape()) << ", got " << getResult().getType();

@@ -315,7 +315,7 @@ func.func @select_and_scatter_c2(%a: tensor<4xf32>, %b: tensor<3xf32>, %c: tenso
 
 // select_and_scatter_c2
 func.func @select_and_scatter_c2_2(%a: tensor<4xf32>, %b: tensor<2xf32>, %c: tensor<f32>) {
-  // expected-error@below {{'stablehlo.select_and_scatter' op padded sizes must fit in 63 bits, dimension 0 of 'tensor<4xf32>' does not}}
+  // expected-error@below {{'stablehlo.select_and_scatter' op padded and dilated sizes must fit in 63 bits, dimension 0 of 'tensor<4xf32>' does not}}
   %0 = "stablehlo.select_and_scatter"(%a, %b, %c) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>, padding = dense<9223372036854775807> : tensor<1x2xi64>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     %p = "stablehlo.compare"(%x0, %x1) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
