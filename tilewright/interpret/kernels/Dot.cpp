@@ -7,13 +7,13 @@ namespace tilewright::interpret {
 static Status checkPairs(std::string_view verb, const Tensor &lhs, const Tensor &rhs,
                          const Dims &lhsDims, const Dims &rhsDims) {
   if (lhsDims.size() != rhsDims.size())
-    return Status(Error::operandShapes,
+    return Status(Error::interpretShape,
                   concat("dot_general: ", verb, " as many dimensions of lhs as of rhs, got ",
                          lhsDims.size(), " and ", rhsDims.size()));
   for (size_t i = 0; i < lhsDims.size(); ++i) {
     const int64_t lhsSize = lhs.shape()[lhsDims[i]], rhsSize = rhs.shape()[rhsDims[i]];
     if (lhsSize != rhsSize)
-      return Status(Error::operandShapes,
+      return Status(Error::interpretShape,
                     concat("dot_general: ", verb, " lhs dimension ", lhsDims[i],
                            " with rhs dimension ", rhsDims[i], ", which must be equal, got ",
                            lhsSize, " and ", rhsSize));
@@ -52,7 +52,7 @@ Result<Tensor> dot(const Tensor &lhs, const Tensor &rhs, ElementType resultType,
     return tensor.rank() == 1 || tensor.rank() == 2;
   };
   if (!isVectorOrMatrix(lhs) || !isVectorOrMatrix(rhs))
-    return Status(Error::operandShapes,
+    return Status(Error::interpretShape,
                   concat("dot: operands must be vectors or matrices, got ", lhs.typeString(),
                          " and ", rhs.typeString(), "; dot_general takes any rank"));
   DotDimensions dimensions;

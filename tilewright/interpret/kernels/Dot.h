@@ -13,7 +13,7 @@ struct DotDimensions {
 };
 
 /// The result has the batching dimensions, then what remains of lhs, then of rhs.
-///  - operandShapes: dimension numbers or paired sizes do not fit.
+///  - interpretShape: dimension numbers or paired sizes do not fit.
 ///  - operandType, dotAlgorithm: as contract().
 Result<Tensor> dotGeneral(const Tensor &lhs, const Tensor &rhs, const DotDimensions &dimensions,
                           ElementType resultType, Context &context,
@@ -21,7 +21,7 @@ Result<Tensor> dotGeneral(const Tensor &lhs, const Tensor &rhs, const DotDimensi
 
 /// Vector or matrix times vector or matrix: contracts the last dimension of lhs
 /// with the first of rhs.
-///  - operandShapes: an operand is not of rank 1 or 2, or the sizes differ.
+///  - interpretShape: an operand is not of rank 1 or 2, or the sizes differ.
 Result<Tensor> dot(const Tensor &lhs, const Tensor &rhs, ElementType resultType, Context &context);
 
 } // namespace tilewright::interpret

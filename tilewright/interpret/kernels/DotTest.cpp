@@ -169,7 +169,7 @@ TEST(DotGeneral, MismatchesNameBothSizes) {
   Tensor lhs = wholeNumbers(ElementType::f32, {2, 3}, 1),
          rhs = wholeNumbers(ElementType::f32, {4, 5}, 1);
   Status status = dot(lhs, rhs, ElementType::f32, context).takeStatus();
-  EXPECT_EQ(status.error(), Error::operandShapes);
+  EXPECT_EQ(status.error(), Error::interpretShape);
   EXPECT_THAT(
       status.message(),
       HasSubstr(

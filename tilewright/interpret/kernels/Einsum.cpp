@@ -110,7 +110,7 @@ static Status addOperand(const Tensor &tensor, const std::string &term, size_t w
     }
     const bool broadcasts = labels[dim].letter == '.' && (size == 1 || axis->size == 1);
     if (axis->size != size && !broadcasts)
-      return Status(Error::operandShapes,
+      return Status(Error::interpretShape,
                     concat("einsum '", text, "': dimensions of one label must be equal, got ",
                            axis->size, " and ", size, " for '", labels[dim].letter, "'"));
     // Of two sizes that broadcast, the one that is not 1.

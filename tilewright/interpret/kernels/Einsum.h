@@ -28,7 +28,7 @@ struct EinsumConfig {
 
 /// Two operands. Arithmetic as in Products.h.
 ///  - einsumConfig: the text is malformed, or a letter has no dimension.
-///  - operandShapes: dimensions of one letter differ in size.
+///  - interpretShape: dimensions of one letter differ in size.
 Result<Tensor> einsum(const Tensor &lhs, const Tensor &rhs, std::string_view config,
                       ElementType resultType, Context &context);
 /// One operand: a transpose, a diagonal, a sum, or all of them.

@@ -78,6 +78,6 @@ TEST(Einsum, DimensionsOfOneLetterMustAgree) {
   Context context;
   Tensor lhs = wholeNumbers(ElementType::f32, {2, 3}, 1);
   Status status = einsum(lhs, lhs, "ij,jk->ik", ElementType::f32, context).takeStatus();
-  EXPECT_EQ(status.error(), Error::operandShapes);
+  EXPECT_EQ(status.error(), Error::interpretShape);
   EXPECT_THAT(status.message(), HasSubstr("got 3 and 2 for 'j'"));
 }

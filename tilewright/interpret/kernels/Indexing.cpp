@@ -1,10 +1,10 @@
 #include "tilewright/interpret/kernels/Indexing.h"
 
+#include "tilewright/interpret/kernels/StridedCopy.h"
 #include "tilewright/numerics/Convert.h"
 #include "tilewright/support/Concat.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 namespace tilewright::interpret {
@@ -48,10 +48,10 @@ Status checkDims(std::string_view op, std::string_view what, std::span<const int
   std::vector<bool> seen(static_cast<size_t>(rank), false);
   for (int64_t dim : dims) {
     if (dim < 0 || dim >= rank)
-      return Status(Error::operandShapes, concat(op, ": ", what, " must lie in [0, ", rank,
-                                                 "), the rank of the operand, got ", dim));
+      return Status(Error::interpretShape, concat(op, ": ", what, " must lie in [0, ", rank,
+                                                  "), the rank of the operand, got ", dim));
     if (seen[static_cast<size_t>(dim)])
-      return Status(Error::operandShapes,
+      return Status(Error::interpretShape,
                     concat(op, ": ", what, " must be distinct, got ", dim, " twice"));
     seen[static_cast<size_t>(dim)] = true;
   }
@@ -68,14 +68,6 @@ Result<Tensor> converted(const Tensor &tensor, ElementType type, Context &contex
   return result;
 }
 
-/// Copies along the innermost dimension with a width known to the compiler.
-template <size_t Bytes>
-static void copyRow(const std::byte *from, int64_t stride, std::byte *to, int64_t count) {
-  for (int64_t i = 0; i < count; ++i)
-    std::memcpy(to + static_cast<size_t>(i) * Bytes,
-                from + i * stride * static_cast<int64_t>(Bytes), Bytes);
-}
-
 Result<Tensor> rearranged(const Tensor &tensor, std::span<const int64_t> sizes,
                           std::span<const int64_t> strides, Context &context) {
   TILEWRIGHT_ASSIGN(Shape shape, Shape::create(sizes));
@@ -88,35 +80,9 @@ Result<Tensor> rearranged(const Tensor &tensor, std::span<const int64_t> sizes,
 
   TILEWRIGHT_TRY(context.countSteps(shape.elementCount()));
   TILEWRIGHT_ASSIGN(Tensor result, Tensor::allocate(tensor.type(), shape, context));
-  if (shape.elementCount() == 0)
-    return result;
-  const int64_t bytes = static_cast<int64_t>(tensor.elementBytes());
-  const int64_t row = sizes.empty() ? 1 : sizes.back();
-  const int64_t stride = sizes.empty() ? 0 : strides.back();
-  const size_t outer = sizes.empty() ? 0 : sizes.size() - 1;
-  const std::byte *source = tensor.data();
-  std::byte *target = result.mutableData();
-  for (StridedWalk<1> walk(sizes.first(outer), {strides.first(outer)}); !walk.done();
-       walk.next(), target += row * bytes) {
-    const std::byte *from = source + walk.offset() * bytes;
-    switch (bytes) {
-    case 1:
-      copyRow<1>(from, stride, target, row);
-      break;
-    case 2:
-      copyRow<2>(from, stride, target, row);
-      break;
-    case 4:
-      copyRow<4>(from, stride, target, row);
-      break;
-    case 8:
-      copyRow<8>(from, stride, target, row);
-      break;
-    default:
-      copyRow<16>(from, stride, target, row);
-      break;
-    }
-  }
+  copyStrided(Dims(sizes.begin(), sizes.end()), tensor.data(),
+              {0, Dims(strides.begin(), strides.end())}, result.mutableData(), {0, dense},
+              tensor.elementBytes());
   return result;
 }
 

@@ -70,7 +70,7 @@ Dims remaining(int64_t rank, std::span<const int64_t> dims);
 /// Lists one after another.
 Dims joined(std::initializer_list<std::span<const int64_t>> lists);
 
-/// - operandShapes: `dims` has a number outside [0, rank) or one twice.
+/// - interpretShape: `dims` has a number outside [0, rank) or one twice.
 Status checkDims(std::string_view op, std::string_view what, std::span<const int64_t> dims,
                  int64_t rank);
 

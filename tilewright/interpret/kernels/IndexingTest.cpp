@@ -35,7 +35,7 @@ TEST(SaturatingProduct, OverflowIsTheLargestNumberUnlessAFactorIsZero) {
 
 TEST(CheckDims, SaysWhichNumberIsWrong) {
   Status outside = checkDims("reduce", "dimensions", Dims{0, 3}, 3);
-  EXPECT_EQ(outside.error(), Error::operandShapes);
+  EXPECT_EQ(outside.error(), Error::interpretShape);
   EXPECT_THAT(outside.message(), HasSubstr("dimensions must lie in [0, 3)"));
   EXPECT_THAT(checkDims("reduce", "dimensions", Dims{1, 1}, 3).message(), HasSubstr("1 twice"));
   EXPECT_TRUE(checkDims("reduce", "dimensions", Dims{2, 0}, 3).isOk());

@@ -10,7 +10,7 @@ Status checkReduction(std::string_view op, std::span<const Tensor> inputs,
                       std::span<const Tensor> inits, const ScalarFunction &body) {
   const size_t count = inputs.size();
   if (count == 0 || inits.size() != count)
-    return Status(Error::operandShapes,
+    return Status(Error::interpretShape,
                   concat(op, ": takes an init value for each of at least one input, got ",
                          inits.size(), " for ", count));
   if (body.argumentTypes().size() != 2 * count || body.resultTypes().size() != count)
@@ -20,11 +20,11 @@ Status checkReduction(std::string_view op, std::span<const Tensor> inputs,
                          body.argumentTypes().size(), " and ", body.resultTypes().size()));
   for (size_t i = 0; i < count; ++i) {
     if (inputs[i].shape() != inputs[0].shape())
-      return Status(Error::operandShapes,
+      return Status(Error::interpretShape,
                     concat(op, ": inputs must have one shape, got ", inputs[0].typeString(),
                            " and ", inputs[i].typeString()));
     if (inits[i].elementCount() != 1)
-      return Status(Error::operandShapes,
+      return Status(Error::interpretShape,
                     concat(op, ": init values must be scalars, got ", inits[i].typeString()));
     const ElementType type = body.resultTypes()[i];
     if (body.argumentTypes()[i] != type || body.argumentTypes()[count + i] != type)

@@ -69,7 +69,7 @@ private:
 
 /// Checks what all reductions ask of their operands: as many inputs as inits and
 /// half as many as arguments of the body, inputs of one shape, scalar inits.
-///  - operandShapes, operandType
+///  - interpretShape, operandType
 Status checkReduction(std::string_view op, std::span<const Tensor> inputs,
                       std::span<const Tensor> inits, const ScalarFunction &body);
 
@@ -79,7 +79,7 @@ Result<std::vector<Scalar>> initScalars(std::span<const Tensor> inits, const Sca
 
 /// Reduces all inputs together along `dimensions`. Results have the types of the
 /// body's results; inputs and inits are converted to them first.
-///  - operandShapes, operandType: operands and body do not fit together.
+///  - interpretShape, operandType: operands and body do not fit together.
 Result<std::vector<Tensor>> reduce(std::span<const Tensor> inputs, std::span<const Tensor> inits,
                                    std::span<const int64_t> dimensions, const ScalarFunction &body,
                                    Context &context);

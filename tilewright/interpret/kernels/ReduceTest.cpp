@@ -108,7 +108,7 @@ TEST(Reduce, FailuresOfTheBodyAndOperandsThatDoNotFit) {
             "body");
 
   Status status = reduce({&input, 1}, {&zero, 1}, Dims{1}, sum, context).takeStatus();
-  EXPECT_EQ(status.error(), Error::operandShapes);
+  EXPECT_EQ(status.error(), Error::interpretShape);
   EXPECT_THAT(status.message(), HasSubstr("dimensions must lie in [0, 1)"));
   status = reduce({&input, 1}, {&input, 1}, Dims{0}, sum, context).takeStatus();
   EXPECT_THAT(status.message(), HasSubstr("init values must be scalars, got 2xf32"));

@@ -9,7 +9,7 @@ namespace tilewright::interpret {
 static Result<Dims> allPositions(std::string_view op, const Shape &shape,
                                  std::span<const WindowDimension> window) {
   if (static_cast<int64_t>(window.size()) != shape.rank())
-    return Status(Error::operandShapes, concat(op, ": the window has ", window.size(),
+    return Status(Error::interpretShape, concat(op, ": the window has ", window.size(),
                                                " dimensions, the operand ", shape.rank()));
   Dims counts;
   for (int64_t dim = 0; dim < shape.rank(); ++dim) {
@@ -80,7 +80,7 @@ Result<Tensor> selectAndScatter(const Tensor &operand, const Tensor &source, con
   TILEWRIGHT_ASSIGN(Dims counts, allPositions("select_and_scatter", operand.shape(), window));
   TILEWRIGHT_ASSIGN(Shape expected, Shape::create(counts));
   if (source.shape() != expected)
-    return Status(Error::operandShapes,
+    return Status(Error::interpretShape,
                   concat("select_and_scatter: source must have an element for each position of "
                          "the window, which has ",
                          expected.toString(), ", got ", source.shape().toString()));

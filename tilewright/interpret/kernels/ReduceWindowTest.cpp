@@ -108,7 +108,7 @@ TEST(ReduceWindow, WindowsThatDoNotFitAreRefused) {
   Context context;
   Tensor input = wholeNumbers(ElementType::f32, {4}, 1);
   Status status = sumWindow(input, {{2}, {2}}, context).takeStatus();
-  EXPECT_EQ(status.error(), Error::operandShapes);
+  EXPECT_EQ(status.error(), Error::interpretShape);
   EXPECT_THAT(status.message(), HasSubstr("the window has 2 dimensions, the operand 1"));
   EXPECT_THAT(sumWindow(input, {{2, 0}}, context).takeStatus().message(),
               HasSubstr("must be positive"));
@@ -156,7 +156,7 @@ TEST(SelectAndScatter, OperandsThatDoNotFitAreRefused) {
   const ScalarFunction ge = ScalarFunction::single(ScalarOp::compareGe, ElementType::f32);
   const std::vector<WindowDimension> window = {{2, 2}};
   Status status = selectAndScatter(operand, operand, zero, window, ge, sum(), context).takeStatus();
-  EXPECT_EQ(status.error(), Error::operandShapes);
+  EXPECT_EQ(status.error(), Error::interpretShape);
   EXPECT_THAT(status.message(), HasSubstr("position of the window, which has 2, got 4"));
   status = selectAndScatter(operand, operand, zero, window, sum(), sum(), context).takeStatus();
   EXPECT_EQ(status.error(), Error::operandType);

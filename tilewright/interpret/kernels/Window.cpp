@@ -20,7 +20,7 @@ static std::optional<int64_t> dilated(int64_t size, int64_t dilation) {
 Result<int64_t> windowPositions(std::string_view op, int64_t inputSize,
                                 const WindowDimension &window) {
   if (window.size < 0 || window.stride < 1 || window.baseDilation < 1 || window.windowDilation < 1)
-    return Status(Error::operandShapes,
+    return Status(Error::interpretShape,
                   concat(op,
                          ": window strides and dilations must be positive and sizes not "
                          "negative, got size ",
@@ -35,13 +35,13 @@ Result<int64_t> windowPositions(std::string_view op, int64_t inputSize,
       __builtin_add_overflow(*base, window.padLow, &padded) ||
       __builtin_add_overflow(padded, window.padHigh, &padded) || padded > largest ||
       window.padLow > largest || window.padLow < -largest)
-    return Status(Error::operandShapes,
+    return Status(Error::interpretShape,
                   concat(op, ": a window of size ", window.size, ", dilation ",
                          window.windowDilation, " over size ", inputSize, ", dilation ",
                          window.baseDilation, ", padding ", window.padLow, " and ", window.padHigh,
                          " does not fit in 62 bits"));
   if (padded < 0)
-    return Status(Error::operandShapes,
+    return Status(Error::interpretShape,
                   concat(op, ": padding ", window.padLow, " and ", window.padHigh,
                          " cuts off more than the size, which is ", *base));
   if (padded == 0 || *extent > padded)

@@ -22,7 +22,7 @@ struct Tap {
 };
 
 /// How many positions a window has on a dimension of `inputSize`.
-///  - operandShapes: a size, stride or dilation is not positive, or sizes overflow.
+///  - interpretShape: a size, stride or dilation is not positive, or sizes overflow.
 Result<int64_t> windowPositions(std::string_view op, int64_t inputSize,
                                 const WindowDimension &window);
 

@@ -1,0 +1,20 @@
+// sort.
+#ifndef TILEWRIGHT_INTERPRET_KERNELS_SORT_H
+#define TILEWRIGHT_INTERPRET_KERNELS_SORT_H
+
+#include "tilewright/interpret/ScalarFunction.h"
+#include "tilewright/interpret/kernels/Indexing.h"
+
+namespace tilewright::interpret {
+
+/// Sorts the slices of all inputs along `dimension` together: `comparator`
+/// takes (lhs of input 0, rhs of input 0, lhs of input 1, …) and says whether
+/// lhs comes first. Always stable. A comparator that contradicts itself gives
+/// some permutation. A negative dimension counts from the last.
+///  - interpretShape, operandType: inputs and comparator do not fit.
+Result<std::vector<Tensor>> sort(std::span<const Tensor> inputs, int64_t dimension,
+                                 const ScalarFunction &comparator, Context &context);
+
+} // namespace tilewright::interpret
+
+#endif // TILEWRIGHT_INTERPRET_KERNELS_SORT_H
