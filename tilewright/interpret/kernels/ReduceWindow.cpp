@@ -10,7 +10,7 @@ static Result<Dims> allPositions(std::string_view op, const Shape &shape,
                                  std::span<const WindowDimension> window) {
   if (static_cast<int64_t>(window.size()) != shape.rank())
     return Status(Error::interpretShape, concat(op, ": the window has ", window.size(),
-                                               " dimensions, the operand ", shape.rank()));
+                                                " dimensions, the operand ", shape.rank()));
   Dims counts;
   for (int64_t dim = 0; dim < shape.rank(); ++dim) {
     TILEWRIGHT_ASSIGN(int64_t count,
@@ -54,7 +54,7 @@ Result<std::vector<Tensor>> reduceWindow(std::span<const Tensor> inputs,
   int64_t out = 0;
   for (WindowWalk walk(window, shape, counts); !walk.done(); walk.next(), ++out) {
     tree.start(initValues.data());
-    TILEWRIGHT_TRY(walk.forEachInput([&](int64_t offset) {
+    TILEWRIGHT_TRY(walk.forEachTap([&](int64_t offset, int64_t) {
       for (size_t i = 0; i < width; ++i)
         element[i] = values[i].at(offset);
       return tree.add(element.data());
@@ -96,7 +96,7 @@ Result<Tensor> selectAndScatter(const Tensor &operand, const Tensor &source, con
   for (WindowWalk walk(window, operand.shape(), counts); !walk.done(); walk.next(), ++from) {
     int64_t selected = -1;
     Scalar pair[2];
-    TILEWRIGHT_TRY(walk.forEachInput([&](int64_t offset) -> Status {
+    TILEWRIGHT_TRY(walk.forEachTap([&](int64_t offset, int64_t) -> Status {
       pair[1] = operand.at(offset);
       Scalar keep = Scalar::ofUnsigned(0);
       if (selected >= 0)

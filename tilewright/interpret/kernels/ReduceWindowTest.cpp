@@ -104,6 +104,12 @@ TEST(ReduceWindow, ScalarsAndEmptyInputs) {
       "[0, 0]");
 }
 
+TEST(ReduceWindow, PaddingThatCutsOffEverythingLeavesNoPosition) {
+  Context context;
+  Tensor input = wholeNumbers(ElementType::f32, {4}, 1);
+  EXPECT_EQ(sumWindow(input, {{2, 1, 1, 1, -3, -3}}, context)->elementCount(), 0);
+}
+
 TEST(ReduceWindow, WindowsThatDoNotFitAreRefused) {
   Context context;
   Tensor input = wholeNumbers(ElementType::f32, {4}, 1);
@@ -112,8 +118,6 @@ TEST(ReduceWindow, WindowsThatDoNotFitAreRefused) {
   EXPECT_THAT(status.message(), HasSubstr("the window has 2 dimensions, the operand 1"));
   EXPECT_THAT(sumWindow(input, {{2, 0}}, context).takeStatus().message(),
               HasSubstr("must be positive"));
-  EXPECT_THAT(sumWindow(input, {{2, 1, 1, 1, -3, -3}}, context).takeStatus().message(),
-              HasSubstr("padding -3 and -3 cuts off more than the size, which is 4"));
   const int64_t huge = std::numeric_limits<int64_t>::max();
   for (const WindowDimension &window :
        {WindowDimension{2, 1, huge}, WindowDimension{huge, 1, 1, huge},

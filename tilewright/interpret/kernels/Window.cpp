@@ -40,11 +40,7 @@ Result<int64_t> windowPositions(std::string_view op, int64_t inputSize,
                          window.windowDilation, " over size ", inputSize, ", dilation ",
                          window.baseDilation, ", padding ", window.padLow, " and ", window.padHigh,
                          " does not fit in 62 bits"));
-  if (padded < 0)
-    return Status(Error::interpretShape,
-                  concat(op, ": padding ", window.padLow, " and ", window.padHigh,
-                         " cuts off more than the size, which is ", *base));
-  if (padded == 0 || *extent > padded)
+  if (padded <= 0 || *extent > padded)
     return int64_t(0);
   return (padded - *extent) / window.stride + 1;
 }
@@ -59,16 +55,20 @@ void tapsAt(int64_t position, int64_t inputSize, const WindowDimension &window,
     const int64_t input = at / window.baseDilation;
     if (input >= inputSize)
       break;
-    taps.push_back({w, input});
+    taps.push_back({window.reversed ? window.size - 1 - w : w, input});
   }
 }
 
 WindowWalk::WindowWalk(std::span<const WindowDimension> window, const Shape &input,
                        std::span<const int64_t> positions)
     : window(window.begin(), window.end()), sizes(input.dims().begin(), input.dims().end()),
-      strides(input.strides()), counts(positions.begin(), positions.end()),
-      current(positions.size(), 0), taps(positions.size()), choice(positions.size(), 0) {
-  for (size_t dim = 0; dim < counts.size(); ++dim) {
+      strides(input.strides()), windowStrides(positions.size(), 1),
+      counts(positions.begin(), positions.end()), current(positions.size(), 0),
+      taps(positions.size()), choice(positions.size(), 0) {
+  for (size_t dim = counts.size(); dim-- > 0;) {
+    // A window larger than int64 has no position, so its strides are not used.
+    if (dim + 1 < counts.size())
+      windowStrides[dim] = saturatingProduct({windowStrides[dim + 1], window[dim + 1].size});
     finished |= counts[dim] == 0;
     tapsAt(0, sizes[dim], window[dim], taps[dim]);
   }

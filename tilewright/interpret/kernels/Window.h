@@ -13,6 +13,7 @@ struct WindowDimension {
   int64_t baseDilation = 1;        // distance of neighbouring elements of the input
   int64_t windowDilation = 1;      // distance of neighbouring elements of the window
   int64_t padLow = 0, padHigh = 0; // negative padding cuts off
+  bool reversed = false;           // the window's elements lie in descending order
 };
 
 /// An element of the window that lies on an element of the input, rather than
@@ -22,11 +23,11 @@ struct Tap {
 };
 
 /// How many positions a window has on a dimension of `inputSize`.
-///  - interpretShape: a size, stride or dilation is not positive, or sizes overflow.
+///  - interpretShape: a size is negative, a stride or dilation not positive, or sizes overflow.
 Result<int64_t> windowPositions(std::string_view op, int64_t inputSize,
                                 const WindowDimension &window);
 
-/// Replaces `taps` by those of position `position`, in ascending order. A window
+/// Replaces `taps` by those of position `position`, ascending in the input. A window
 /// in several dimensions has the product of its dimensions' taps.
 void tapsAt(int64_t position, int64_t inputSize, const WindowDimension &window,
             std::vector<Tap> &taps);
@@ -34,7 +35,7 @@ void tapsAt(int64_t position, int64_t inputSize, const WindowDimension &window,
 /// Visits all positions of a window in row-major order with their taps.
 ///
 ///   for (WindowWalk walk(window, shape, counts); !walk.done(); walk.next())
-///     walk.forEachInput([&](int64_t offset) { … return Status(); });
+///     walk.forEachTap([&](int64_t input, int64_t window) { … return Status(); });
 class WindowWalk {
 public:
   WindowWalk(std::span<const WindowDimension> window, const Shape &input,
@@ -44,38 +45,36 @@ public:
   void next();
   std::span<const int64_t> position() const { return current; }
 
-  /// Calls `visit` with the offset of every input element under the window, in
-  /// row-major order, until it fails.
-  template <typename Visit> Status forEachInput(Visit &&visit) {
-    for (const std::vector<Tap> &list : taps)
-      if (list.empty())
+  /// Calls `visit` with every element under the window until it fails: its
+  /// offset in the input, in row-major order, and in the window.
+  template <typename Visit> Status forEachTap(Visit &&visit) {
+    int64_t input = 0, inWindow = 0;
+    for (size_t dim = 0; dim < taps.size(); ++dim) {
+      if (taps[dim].empty())
         return Status();
-    std::fill(choice.begin(), choice.end(), 0);
-    int64_t offset = 0;
-    for (size_t dim = 0; dim < taps.size(); ++dim)
-      offset += taps[dim][0].input * strides[dim];
+      choice[dim] = 0;
+      input += taps[dim][0].input * strides[dim];
+      inWindow += taps[dim][0].window * windowStrides[dim];
+    }
     while (true) {
-      TILEWRIGHT_TRY(visit(offset));
-      size_t dim = taps.size();
-      while (dim > 0) {
-        const std::vector<Tap> &list = taps[--dim];
-        size_t &at = choice[dim];
-        offset -= list[at].input * strides[dim];
-        at = at + 1 < list.size() ? at + 1 : 0;
-        offset += list[at].input * strides[dim];
-        if (at != 0)
-          break;
-        if (dim == 0)
-          return Status();
+      TILEWRIGHT_TRY(visit(input, inWindow));
+      bool wrapped = true;
+      for (size_t dim = taps.size(); wrapped && dim-- > 0;) {
+        const Tap before = taps[dim][choice[dim]];
+        wrapped = ++choice[dim] == taps[dim].size();
+        choice[dim] = wrapped ? 0 : choice[dim];
+        const Tap now = taps[dim][choice[dim]];
+        input += (now.input - before.input) * strides[dim];
+        inWindow += (now.window - before.window) * windowStrides[dim];
       }
-      if (taps.empty())
+      if (wrapped)
         return Status();
     }
   }
 
 private:
   std::vector<WindowDimension> window;
-  Dims sizes, strides, counts, current;
+  Dims sizes, strides, windowStrides, counts, current;
   std::vector<std::vector<Tap>> taps;
   std::vector<size_t> choice;
   bool finished = false;
