@@ -53,16 +53,19 @@ class BitWriter {
 public:
   explicit BitWriter(Tensor &result)
       : data(result.mutableData()), bytes(result.elementBytes()),
-        mask(bytes == 8 ? ~uint64_t(0) : (uint64_t(1) << bitWidth(result.type())) - 1) {}
+        unused(64 - bitWidth(result.type())), isSigned(numerics::isSigned(result.type())) {}
   void write(int64_t index, uint64_t word) {
-    word &= mask;
+    // Integers below a byte are kept extended to it.
+    word <<= unused;
+    word = isSigned ? static_cast<uint64_t>(static_cast<int64_t>(word) >> unused) : word >> unused;
     std::memcpy(data + static_cast<size_t>(index) * bytes, &word, bytes);
   }
 
 private:
   std::byte *data;
   size_t bytes;
-  uint64_t mask;
+  unsigned unused;
+  bool isSigned;
 };
 } // namespace
 

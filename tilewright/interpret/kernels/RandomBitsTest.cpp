@@ -58,7 +58,7 @@ TEST(RandomBits, EveryBitIsJaxlibs) {
   EXPECT_EQ(cases, 528);
 }
 
-TEST(RandomBits, SubByteElementsHaveClearHighBits) {
+TEST(RandomBits, SubByteElementsAreExtendedToTheirByte) {
   Context context;
   RandomBits result = *randomBits(RandomAlgorithm::philox, stateOf({1, 2}), ElementType::ui4,
                                   *Shape::create({1000}), context);
@@ -67,6 +67,10 @@ TEST(RandomBits, SubByteElementsHaveClearHighBits) {
     seen.insert(static_cast<uint64_t>(result.bits.data()[i]));
   EXPECT_EQ(seen.size(), 16u);
   EXPECT_EQ(*seen.rbegin(), 15u);
+  result = *randomBits(RandomAlgorithm::philox, stateOf({1, 2}), ElementType::i4,
+                       *Shape::create({1000}), context);
+  for (int64_t i = 0; i < 1000; ++i)
+    EXPECT_EQ(static_cast<int8_t>(result.bits.data()[i]), result.bits.at(i).i);
 }
 
 TEST(RandomBits, StatesOfOtherSizesAreRefused) {

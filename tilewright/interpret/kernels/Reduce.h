@@ -25,7 +25,11 @@ class TreeReduction {
 public:
   /// A body of 2N arguments and N results.
   explicit TreeReduction(const ScalarFunction &body)
-      : call(body), width(body.resultTypes().size()), stack(width * (maxDepth + 1)) {}
+      : call(body), width(body.resultTypes().size()), stack(width * (maxDepth + 1)) {
+    // Most bodies are one operation, which needs no registers.
+    if (std::optional<ScalarOp> op = body.singleBinaryOp())
+      single = operationFor(*op, body.argumentTypes()[0]);
+  }
 
   void start(const Scalar *inits) {
     std::copy_n(inits, width, stack.data());
@@ -57,10 +61,14 @@ private:
   Status combineTop() {
     Scalar *lhs = &stack[(depth - 2) * width];
     --depth;
-    return call(lhs, lhs);
+    if (!single)
+      return call(lhs, lhs);
+    lhs[0] = single(lhs[0], lhs[1], lhs[1]);
+    return Status();
   }
 
   ScalarCall call;
+  Operation single = nullptr;
   size_t width;
   std::vector<Scalar> stack;
   size_t depth = 0;

@@ -20,6 +20,7 @@ struct ScatterDimensions {
 /// The inputs with `update(element, update)` in place of each element that an
 /// update points at. Updates are applied in the order of their index vectors,
 /// those of one window in row-major order; one that points outside is skipped.
+/// (XLA skips the whole window then; the specification decides by element.)
 /// Results have the types of the body's results.
 ///  - interpretShape, operandType: operands, dimension numbers and body do not fit.
 Result<std::vector<Tensor>> scatter(std::span<const Tensor> inputs, const Tensor &scatterIndices,
