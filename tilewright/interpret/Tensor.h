@@ -34,7 +34,8 @@ public:
                                Context &context);
   /// A scalar tensor.
   static Result<Tensor> scalar(ElementType type, const Scalar &value, Context &context);
-  /// A tensor over bytes that belong to `owner`; they are neither copied nor counted.
+  /// A tensor over bytes that belong to `owner`; they are neither copied nor
+  /// counted. Without an owner, the caller keeps them alive.
   static Tensor view(ElementType type, Shape shape, const std::byte *data,
                      std::shared_ptr<const void> owner);
 
@@ -53,6 +54,8 @@ public:
   }
   /// Whether nobody else can see a change, so a kernel may work in place.
   bool isSoleOwner() const { return writable && bytes.use_count() == 1; }
+  /// Whether the bytes live as long as this tensor; a view may outlive them.
+  bool isOwned() const { return bytes.use_count() > 0; }
   /// This tensor if it is the sole owner of its bytes, otherwise a copy that is.
   Result<Tensor> intoSoleOwner(Context &context) &&;
 

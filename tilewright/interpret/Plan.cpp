@@ -1,0 +1,99 @@
+#include "tilewright/interpret/Plan.h"
+
+#include "tilewright/interpret/Types.h"
+#include "tilewright/support/Concat.h"
+
+#include "mlir/IR/OpDefinition.h"
+
+namespace tilewright::interpret {
+
+Result<std::unique_ptr<FunctionPlan>> FunctionPlan::create(mlir::Region &body) {
+  auto plan = std::make_unique<FunctionPlan>();
+  TILEWRIGHT_TRY(plan->addRegion(body));
+  return plan;
+}
+
+void FunctionPlan::addValues(mlir::ValueRange values) {
+  for (mlir::Value value : values)
+    slots[value] = nextSlot++;
+}
+
+Status FunctionPlan::addRegion(mlir::Region &region) {
+  if (!region.hasOneBlock())
+    return Status(Error::interpretOp, concat("a region must have one block to be evaluated, got ",
+                                             std::distance(region.begin(), region.end())));
+  return addBlock(region.front());
+}
+
+/// The op of `block` that is, or holds, the last user of `value`; null if there is none.
+static mlir::Operation *lastUserIn(mlir::Block &block, mlir::Value value) {
+  mlir::Operation *last = nullptr;
+  for (mlir::Operation *user : value.getUsers()) {
+    mlir::Operation *here = block.findAncestorOpInBlock(*user);
+    if (here && (!last || last->isBeforeInBlock(here)))
+      last = here;
+  }
+  return last;
+}
+
+Status FunctionPlan::addBlock(mlir::Block &block) {
+  BlockPlan plan;
+  plan.firstArgument = nextSlot;
+  plan.argumentCount = block.getNumArguments();
+  addValues(block.getArguments());
+
+  // Which values of this block end at which of its ops.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value, 2>> endingAt;
+  for (mlir::BlockArgument argument : block.getArguments()) {
+    if (mlir::Operation *last = lastUserIn(block, argument))
+      endingAt[last].push_back(argument);
+    else
+      plan.unusedArguments.push_back(slots[argument]);
+  }
+  for (mlir::Operation &op : block)
+    for (mlir::Value result : op.getResults())
+      endingAt[result.use_empty() ? &op : lastUserIn(block, result)].push_back(result);
+
+  for (mlir::Operation &op : block) {
+    addValues(op.getResults());
+    for (mlir::Region &region : op.getRegions())
+      if (!region.empty())
+        TILEWRIGHT_TRY(addRegion(region));
+
+    llvm::SmallVector<SlotUse, 3> operands;
+    llvm::SmallVector<mlir::Value, 2> &ending = endingAt[&op];
+    // Backwards, so that of two equal operands the second one takes the value.
+    for (mlir::Value operand : llvm::reverse(op.getOperands())) {
+      bool takes = llvm::is_contained(ending, operand);
+      if (takes)
+        takes = llvm::none_of(operand.getUsers(),
+                              [&](mlir::Operation *user) { return op.isProperAncestor(user); });
+      if (takes)
+        llvm::erase(ending, operand);
+      operands.push_back({slots[operand], takes});
+    }
+    std::reverse(operands.begin(), operands.end());
+
+    if (op.hasTrait<mlir::OpTrait::IsTerminator>()) {
+      plan.results.assign(operands.begin(), operands.end());
+      break;
+    }
+    Handler handler = handlerNamed(op.getName().getStringRef());
+    if (!handler)
+      return Status(Error::interpretOp,
+                    concat("'", op.getName().getStringRef().str(), "' at ", placeOf(op.getLoc()),
+                           " is not an op of the evaluated language"));
+    Step step{&op,
+              handler,
+              std::move(operands),
+              op.getNumResults() ? slots[op.getResult(0)] : nextSlot,
+              {}};
+    for (mlir::Value value : ending)
+      step.endsAfter.push_back(slots[value]);
+    plan.steps.push_back(std::move(step));
+  }
+  blocks[&block] = std::move(plan);
+  return Status();
+}
+
+} // namespace tilewright::interpret

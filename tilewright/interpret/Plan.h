@@ -1,0 +1,76 @@
+// Plan: a function prepared for evaluation, once, so that running an op is a
+// table lookup: which handler, which slots, which values end here.
+#ifndef TILEWRIGHT_INTERPRET_PLAN_H
+#define TILEWRIGHT_INTERPRET_PLAN_H
+
+#include "tilewright/support/Status.h"
+
+#include "mlir/IR/Block.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <memory>
+#include <vector>
+
+namespace tilewright::interpret {
+
+class OpCall;
+/// Evaluates one op: reads call.operands, fills call.results.
+using Handler = Status (*)(OpCall &call);
+
+/// The function that evaluates ops of this name, or null.
+Handler handlerNamed(llvm::StringRef operationName);
+
+/// Where a value of a function lives while the function runs.
+using Slot = uint32_t;
+
+/// One use of a value. The last use takes the value instead of copying it, so
+/// that the user may be its only owner and work in place.
+struct SlotUse {
+  Slot slot;
+  bool takes;
+};
+
+struct Step {
+  mlir::Operation *op;
+  Handler handler;
+  llvm::SmallVector<SlotUse, 3> operands;
+  Slot firstResult;
+  /// Values whose last use is in a region of this op, or that are never used.
+  llvm::SmallVector<Slot, 1> endsAfter;
+};
+
+struct BlockPlan {
+  Slot firstArgument;
+  unsigned argumentCount;
+  std::vector<Step> steps;
+  /// Arguments that nobody uses.
+  llvm::SmallVector<Slot, 1> unusedArguments;
+  llvm::SmallVector<SlotUse, 2> results;
+};
+
+/// A function body with all regions in it. They share one frame of slots,
+/// because a region runs only while the op that holds it does.
+class FunctionPlan {
+public:
+  /// - interpretOp: an op has no handler, or a region has several blocks.
+  static Result<std::unique_ptr<FunctionPlan>> create(mlir::Region &body);
+
+  unsigned slotCount() const { return nextSlot; }
+  const BlockPlan &planOf(mlir::Region &region) const { return blocks.at(&region.front()); }
+  Slot slotOf(mlir::Value value) const { return slots.at(value); }
+
+private:
+  Status addRegion(mlir::Region &region);
+  Status addBlock(mlir::Block &block);
+  void addValues(mlir::ValueRange values);
+
+  unsigned nextSlot = 0;
+  llvm::DenseMap<mlir::Value, Slot> slots;
+  llvm::DenseMap<mlir::Block *, BlockPlan> blocks;
+};
+
+} // namespace tilewright::interpret
+
+#endif // TILEWRIGHT_INTERPRET_PLAN_H
