@@ -701,30 +701,3 @@ func.func @bitcast_convert_c2(%x: tensor<4xcomplex<f32>>) {
   %0 = stablehlo.bitcast_convert %x : (tensor<4xcomplex<f32>>) -> tensor<4xf64>
   return
 }
-
-// -----
-
-// quantized_type_c7
-func.func @quantized_type_c7(%x: tensor<4x!quant.uniform<i8:f32, 1.0:200>>) {
-  // expected-error@below {{'stablehlo.negate' op operand #0 must be ranked tensor of 2/4/8/16/32/64-bit integer or 4/6/8/16/32/64-bit float or complex type with 32/64-bit float elements or per-tensor quantized integer (zero point in its range) values, but got 'tensor<4x!quant.uniform<i8:f32, 1.000000e+00:200>>'}}
-  %0 = stablehlo.negate %x : tensor<4x!quant.uniform<i8:f32, 1.0:200>>
-  return
-}
-
-// -----
-
-// quantized_type_c12
-func.func @quantized_type_c12(%x: tensor<4x!quant.uniform<i8:f32:1, {1.0, 2.0}>>) {
-  // expected-error@below {{'stablehlo.uniform_dequantize' op operand #0 must be ranked tensor of per-tensor quantized integer (zero point in its range) or per-axis quantized integer (one scale per slice) values, but got 'tensor<4x!quant.uniform<i8:f32:1, {1.000000e+00,2.000000e+00}>>'}}
-  %0 = stablehlo.uniform_dequantize %x : (tensor<4x!quant.uniform<i8:f32:1, {1.0, 2.0}>>) -> tensor<4xf32>
-  return
-}
-
-// -----
-
-// quantized_type_c13
-func.func @quantized_type_c13(%x: tensor<4x!quant.uniform<i8:f32:0, {1.0, 2.0}>>) {
-  // expected-error@below {{'stablehlo.uniform_dequantize' op operand #0 must be ranked tensor of per-tensor quantized integer (zero point in its range) or per-axis quantized integer (one scale per slice) values, but got 'tensor<4x!quant.uniform<i8:f32:0, {1.000000e+00,2.000000e+00}>>'}}
-  %0 = stablehlo.uniform_dequantize %x : (tensor<4x!quant.uniform<i8:f32:0, {1.0, 2.0}>>) -> tensor<4xf32>
-  return
-}
