@@ -1,6 +1,6 @@
 # IR tests: each .mlir file says in its RUN lines how to be run. CMake passes
 # where the build is; by hand:
-#   lit -v test/lit --param tools=build/dev/tools/tilewright-opt --param llvm=$(llvm-config-22 --bindir)
+#   lit -v test/lit --param tools=build/dev/bin --param llvm=$(llvm-config-22 --bindir)
 import os
 
 import lit.formats

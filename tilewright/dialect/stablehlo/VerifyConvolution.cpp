@@ -68,13 +68,13 @@ LogicalResult ConvolutionRules::verify(DenseIntElementsAttr padding) {
   for (const Roles &each : roles)
     if (failed(verifyRoles(each)))
       return failure();
+  // convolution_c24, dynamic_conv_c24
+  if (failed(verifyGroups()) || failed(verifyPrecisionConfig(op, precision)) ||
+      failed(verifyResult(padding)))
+    return failure();
+  Type lhsElement = lhs.getElementType(), rhsElement = rhs.getElementType();
   return failure(
-      failed(verifyGroups()) || failed(verifyPrecisionConfig(op, precision)) ||
-      failed(verifyResult(
-          padding)) || // convolution_c24, dynamic_conv_c24, convolution_c25, dynamic_conv_c25
-      failed(verifyProductElements(
-          op, lhs.getElementType(), rhs.getElementType(),
-          result.getElementType())) || // convolution_c27, dynamic_conv_c27 and on
+      failed(verifyProductElements(op, lhsElement, rhsElement, result.getElementType())) ||
       failed(verifyQuantizedAxes()));
 }
 
@@ -94,45 +94,42 @@ LogicalResult ConvolutionRules::verifyRanks() {
 }
 
 LogicalResult ConvolutionRules::verifyWindow() {
-  auto verifyCount = [&](StringRef name, size_t count) -> LogicalResult {
+  auto verifyCount = [&](StringRef name, int64_t count) -> LogicalResult {
     // Published programs give dynamic_conv more strides than it has dimensions.
-    int64_t entries = count;
-    if (entries == spatialRank() || (isa<DynamicConvOp>(op) && entries > spatialRank()))
+    if (count == spatialRank() || (isa<DynamicConvOp>(op) && count > spatialRank()))
       return success();
     return op->emitOpError() << name << " must have one entry for each spatial dimension, got "
                              << count << " for " << spatialRank();
   };
-  for (auto [name, list] :
-       {std::pair("window_strides",
-                  strides), // convolution_c2, dynamic_conv_c2, convolution_c3, dynamic_conv_c3
-        std::pair("lhs_dilation",
-                  lhsDilation), // convolution_c5, dynamic_conv_c5, convolution_c6, dynamic_conv_c6
-        std::pair(
-            "rhs_dilation",
-            rhsDilation)}) { // convolution_c7, dynamic_conv_c7, convolution_c8, dynamic_conv_c8
-    if (!list)
-      continue;
-    if (failed(verifyCount(name, list->size())) || failed(verifyPositive(op, name, *list)))
+  std::pair<StringRef, std::optional<ArrayRef<int64_t>>> lists[] = {
+      // convolution_c2, convolution_c3, dynamic_conv_c2, dynamic_conv_c3
+      {"window_strides", strides},
+      // convolution_c5, convolution_c6, dynamic_conv_c5, dynamic_conv_c6
+      {"lhs_dilation", lhsDilation},
+      // convolution_c7, convolution_c8, dynamic_conv_c7, dynamic_conv_c8
+      {"rhs_dilation", rhsDilation}};
+  for (auto [name, list] : lists)
+    if (list &&
+        (failed(verifyCount(name, list->size())) || failed(verifyPositive(op, name, *list))))
       return failure();
-  }
-  return reversal ? verifyCount("window_reversal", reversal->size())
-                  : success(); // convolution_c9, dynamic_conv_c9
+  // convolution_c9, dynamic_conv_c9
+  return reversal ? verifyCount("window_reversal", reversal->size()) : success();
 }
 
 LogicalResult ConvolutionRules::verifyRoles(const Roles &roles) {
+  int64_t rank = spatialRank() + 2;
+  // convolution_c12, convolution_c17, convolution_c19
+  // dynamic_conv_c12, dynamic_conv_c17, dynamic_conv_c19
   if (static_cast<int64_t>(roles.spatial.size()) != spatialRank())
     return op->emitOpError() << roles.spatialName << " must be all dimensions of " << roles.of
-                             << " but two, got " << roles.spatial.size() << " of "
-                             << spatialRank() +
-                                    2; // convolution_c12, dynamic_conv_c12, convolution_c17,
-                                       // dynamic_conv_c17, convolution_c19, dynamic_conv_c19
+                             << " but two, got " << roles.spatial.size() << " of " << rank;
+  // convolution_c13, convolution_c18, convolution_c20
+  // dynamic_conv_c13, dynamic_conv_c18, dynamic_conv_c20
   SmallVector<int64_t> all = {roles.first, roles.second};
   llvm::append_range(all, roles.spatial);
   std::string name = ("dimension numbers of " + roles.of).str();
-  return failure(
-      failed(verifyUnique(op, name, all)) || // convolution_c13, dynamic_conv_c13, convolution_c18,
-                                             // dynamic_conv_c18, convolution_c20, dynamic_conv_c20
-      failed(verifyInRange(op, name, all, roles.of, spatialRank() + 2)));
+  return failure(failed(verifyUnique(op, name, all)) ||
+                 failed(verifyInRange(op, name, all, roles.of, rank)));
 }
 
 LogicalResult ConvolutionRules::verifyGroups() {
@@ -148,24 +145,27 @@ LogicalResult ConvolutionRules::verifyGroups() {
   int64_t inputFeatures = lhs.getDimSize(dims.getInputFeatureDimension());
   int64_t kernelInputs = rhs.getDimSize(dims.getKernelInputFeatureDimension());
   int64_t kernelOutputs = rhs.getDimSize(dims.getKernelOutputFeatureDimension());
-  auto verifyDivides = [&](StringRef what, int64_t size, StringRef name,
-                           int64_t groups) -> LogicalResult {
-    if (ShapedType::isDynamic(size) || size % groups == 0)
-      return success();
-    return op->emitOpError() << what << " must divide into " << name << " groups of one size, got "
-                             << size << " and " << groups;
-  };
-  if (failed(verifyDivides("batches of lhs", batches, "batch_group_count", batchGroups)) ||
-      failed(verifyDivides(
-          "features of lhs", inputFeatures, "feature_group_count",
-          featureGroups)) || // convolution_c10, dynamic_conv_c10, convolution_c11, dynamic_conv_c11
-      failed(verifyDivides("output features of rhs", kernelOutputs, "batch_group_count",
-                           batchGroups)) || // convolution_c15, dynamic_conv_c15
-      failed(verifyDivides("output features of rhs", kernelOutputs, "feature_group_count",
-                           featureGroups))) // convolution_c16, dynamic_conv_c16
-    return failure();
+  struct Division {
+    StringRef what;
+    int64_t size;
+    StringRef name;
+    int64_t groups;
+  } divisions[] = {// convolution_c10, dynamic_conv_c10
+                   {"batches of lhs", batches, "batch_group_count", batchGroups},
+                   // convolution_c11, dynamic_conv_c11
+                   {"features of lhs", inputFeatures, "feature_group_count", featureGroups},
+                   // convolution_c15, dynamic_conv_c15
+                   {"output features of rhs", kernelOutputs, "batch_group_count", batchGroups},
+                   // convolution_c16, dynamic_conv_c16
+                   {"output features of rhs", kernelOutputs, "feature_group_count", featureGroups}};
+  for (const Division &each : divisions)
+    if (!ShapedType::isDynamic(each.size) && each.size % each.groups != 0)
+      return op->emitOpError() << each.what << " must divide into " << each.name
+                               << " groups of one size, got " << each.size << " and "
+                               << each.groups;
+  // convolution_c14, dynamic_conv_c14
   if (!ShapedType::isDynamic(inputFeatures) &&
-      !sizesAgree(kernelInputs, inputFeatures / featureGroups)) // convolution_c14, dynamic_conv_c14
+      !sizesAgree(kernelInputs, inputFeatures / featureGroups))
     return op->emitOpError() << "input features of rhs must be those of one feature group of lhs, "
                              << inputFeatures / featureGroups << ", got " << kernelInputs;
   return success();
@@ -206,25 +206,24 @@ LogicalResult ConvolutionRules::verifyResult(DenseIntElementsAttr padding) {
 
 LogicalResult ConvolutionRules::verifyQuantizedAxes() {
   auto rhsAxis = dyn_cast<quant::UniformQuantizedPerAxisType>(rhs.getElementType());
+  // convolution_c29, dynamic_conv_c29
   if (rhsAxis && rhsAxis.getQuantizedDimension() != dims.getKernelOutputFeatureDimension())
-    return op->emitOpError()
-           << "rhs must be quantized along its output features, dimension "
-           << dims.getKernelOutputFeatureDimension() << ", got "
-           << rhsAxis.getQuantizedDimension(); // convolution_c29, dynamic_conv_c29
+    return op->emitOpError() << "rhs must be quantized along its output features, dimension "
+                             << dims.getKernelOutputFeatureDimension() << ", got "
+                             << rhsAxis.getQuantizedDimension();
   auto resultAxis = dyn_cast<quant::UniformQuantizedPerAxisType>(result.getElementType());
+  // convolution_c30, dynamic_conv_c30
   if (resultAxis && resultAxis.getQuantizedDimension() != dims.getOutputFeatureDimension())
-    return op->emitOpError()
-           << "result must be quantized along its features, dimension "
-           << dims.getOutputFeatureDimension() << ", got "
-           << resultAxis.getQuantizedDimension(); // convolution_c30, dynamic_conv_c30
+    return op->emitOpError() << "result must be quantized along its features, dimension "
+                             << dims.getOutputFeatureDimension() << ", got "
+                             << resultAxis.getQuantizedDimension();
   return success();
 }
 
 LogicalResult ConvolutionOp::verify() {
   ConvolutionRules rules(*this);
   DenseIntElementsAttr padding = getPaddingAttr();
-  // convolution_c4, dynamic_conv_c4; the rank may still be wrong, in which case nothing is expected
-  // here
+  // convolution_c4. The rank may still be wrong; then it is refused below.
   if (rules.spatialRank() >= 0 && failed(verifyPaddingShape(*this, padding, rules.spatialRank())))
     return failure();
   return rules.verify(padding);
@@ -233,8 +232,8 @@ LogicalResult ConvolutionOp::verify() {
 LogicalResult DynamicConvOp::verify() {
   ConvolutionRules rules(*this);
   ArrayRef<int64_t> shape = shapeOf(getPadding().getType());
-  if (rules.spatialRank() >= 0 &&
-      !shapesAgree(shape, {rules.spatialRank(), 2})) // convolution_c4, dynamic_conv_c4
+  // dynamic_conv_c4
+  if (rules.spatialRank() >= 0 && !shapesAgree(shape, {rules.spatialRank(), 2}))
     return emitOpError() << "padding must have a row of two for each spatial dimension, shape ["
                          << rules.spatialRank() << ", 2], got " << shapeText(shape);
   DenseIntElementsAttr padding = knownIntegers(getPadding());

@@ -74,13 +74,14 @@ LogicalResult BroadcastInDimOp::verify() {
   auto operand = cast<RankedTensorType>(getOperand().getType());
   auto result = cast<RankedTensorType>(getResult().getType());
   ArrayRef<int64_t> dims = getBroadcastDimensions();
-  if (failed(verifyElementMoves(*this, /*rescaled=*/true)) || // broadcast_in_dim_c1
-      failed(verifyOnePerDimension(*this, "broadcast_dimensions", dims.size(), "the operand",
-                                   operand.getRank())) || // broadcast_in_dim_c2
-      failed(verifyInRange(*this, "broadcast_dimensions", dims, "the result",
-                           result.getRank())) ||                 // broadcast_in_dim_c3
-      failed(verifyUnique(*this, "broadcast_dimensions", dims))) // broadcast_in_dim_c4
+  // broadcast_in_dim_c1, broadcast_in_dim_c2, broadcast_in_dim_c3, broadcast_in_dim_c4
+  StringRef name = "broadcast_dimensions";
+  if (failed(verifyElementMoves(*this, /*rescaled=*/true)) ||
+      failed(verifyOnePerDimension(*this, name, dims.size(), "the operand", operand.getRank())) ||
+      failed(verifyInRange(*this, name, dims, "the result", result.getRank())) ||
+      failed(verifyUnique(*this, name, dims)))
     return failure();
+  // broadcast_in_dim_c5
   for (auto [dim, size] : llvm::enumerate(operand.getShape())) {
     if (size == 1 || sizesAgree(size, result.getDimSize(dims[dim])))
       continue;
@@ -90,7 +91,7 @@ LogicalResult BroadcastInDimOp::verify() {
                       << " of the result, " << result.getDimSize(dims[dim]) << ", got " << size;
     diag.attachNote() << "broadcast_dimensions[" << dim << "] says which dimension of the result "
                       << "it becomes";
-    return diag; // broadcast_in_dim_c5
+    return diag;
   }
 
   // broadcast_in_dim_c6
@@ -123,8 +124,8 @@ LogicalResult ConcatenateOp::verify() {
     return emitOpError() << "must have at least one input, got none";
   auto first = cast<RankedTensorType>(getInputs().front().getType());
   int64_t dimension = getDimension();
-  if (failed(verifyDimension(*this, "dimension", dimension, "the inputs",
-                             first.getRank()))) // concatenate_c4
+  // concatenate_c4
+  if (failed(verifyDimension(*this, "dimension", dimension, "the inputs", first.getRank())))
     return failure();
 
   SmallVector<int64_t> expected(first.getShape());
@@ -277,10 +278,10 @@ LogicalResult SliceOp::verify() {
   ArrayRef<int64_t> starts = getStartIndices(), limits = getLimitIndices(), strides = getStrides();
   if (failed(verifyOneElementType(*this))) // slice_c1
     return failure();
+  // slice_c2
   for (auto [name, list] : {std::pair("start_indices", starts), std::pair("limit_indices", limits),
                             std::pair("strides", strides)})
-    if (failed(verifyOnePerDimension(*this, name, list.size(), "the operand",
-                                     operand.getRank()))) // slice_c2
+    if (failed(verifyOnePerDimension(*this, name, list.size(), "the operand", operand.getRank())))
       return failure();
   if (failed(verifyPositive(*this, "strides", strides))) // slice_c4
     return failure();
@@ -302,12 +303,13 @@ LogicalResult TransposeOp::verify() {
   auto operand = cast<RankedTensorType>(getOperand().getType());
   auto result = cast<RankedTensorType>(getResult().getType());
   ArrayRef<int64_t> permutation = getPermutation();
-  if (failed(verifyElementMoves(*this)) || // transpose_c1
-      failed(verifyOnePerDimension(*this, "permutation", permutation.size(), "the operand",
-                                   operand.getRank())) || // transpose_c2
-      failed(verifyInRange(*this, "permutation", permutation, "the operand",
-                           operand.getRank())) ||              // transpose_c2
-      failed(verifyUnique(*this, "permutation", permutation))) // transpose_c2
+  // transpose_c1, transpose_c2
+  int64_t rank = operand.getRank();
+  if (failed(verifyElementMoves(*this)) ||
+      failed(
+          verifyOnePerDimension(*this, "permutation", permutation.size(), "the operand", rank)) ||
+      failed(verifyInRange(*this, "permutation", permutation, "the operand", rank)) ||
+      failed(verifyUnique(*this, "permutation", permutation)))
     return failure();
   SmallVector<int64_t> expected;
   for (int64_t dim : permutation)
@@ -343,15 +345,16 @@ static LogicalResult verifyStartIndices(Operation *op, OperandRange indices, int
 LogicalResult DynamicSliceOp::verify() {
   auto operand = cast<RankedTensorType>(getOperand().getType());
   ArrayRef<int64_t> sizes = getSliceSizes();
-  if (failed(verifyOneElementType(*this)) || // dynamic_slice_c1
-      failed(verifyStartIndices(*this, getStartIndices(),
-                                operand.getRank())) || // dynamic_slice_c2, dynamic_slice_c3
+  // dynamic_slice_c1, dynamic_slice_c2, dynamic_slice_c3
+  if (failed(verifyOneElementType(*this)) ||
+      failed(verifyStartIndices(*this, getStartIndices(), operand.getRank())) ||
       failed(verifyOnePerDimension(*this, "slice_sizes", sizes.size(), "the operand",
-                                   operand.getRank()))) // dynamic_slice_c2
+                                   operand.getRank())))
     return failure();
+  // dynamic_slice_c4
   for (auto [dim, limit] : llvm::enumerate(operand.getShape()))
     if (sizes[dim] < 0 || (!ShapedType::isDynamic(limit) && sizes[dim] > limit))
-      return emitOpError() << "slice_sizes must fit into the operand, " // dynamic_slice_c4
+      return emitOpError() << "slice_sizes must fit into the operand, "
                            << shapeText(operand.getShape()) << ", got " << sizes[dim] << " at "
                            << dim;
   if (!shapesAgree(shapeOf(getResult().getType()), sizes)) // dynamic_slice_c5
@@ -375,10 +378,11 @@ LogicalResult DynamicUpdateSliceOp::verify() {
   // dynamic_update_slice_c4, dynamic_update_slice_c5
   if (failed(verifyStartIndices(*this, getStartIndices(), operand.getRank())))
     return failure();
+  // dynamic_update_slice_c6
   for (auto [dim, size, limit] : llvm::enumerate(update.getShape(), operand.getShape()))
     if (!ShapedType::isDynamic(size) && !ShapedType::isDynamic(limit) && size > limit)
-      return emitOpError() << "update must fit into the operand, " // dynamic_update_slice_c6
-                           << shapeText(operand.getShape()) << ", got " << size << " at " << dim;
+      return emitOpError() << "update must fit into the operand, " << shapeText(operand.getShape())
+                           << ", got " << size << " at " << dim;
   return success();
 }
 
@@ -386,10 +390,9 @@ LogicalResult DynamicUpdateSliceOp::verify() {
 // get_dimension_size, set_dimension_size
 //===----------------------------------------------------------------------===//
 
-LogicalResult GetDimensionSizeOp::verify() {
-  return verifyDimension(
-      *this, "dimension", getDimension(), "the operand",
-      cast<RankedTensorType>(getOperand().getType()).getRank()); // get_dimension_size_c1
+LogicalResult GetDimensionSizeOp::verify() { // get_dimension_size_c1
+  int64_t rank = cast<RankedTensorType>(getOperand().getType()).getRank();
+  return verifyDimension(*this, "dimension", getDimension(), "the operand", rank);
 }
 
 // The specification does not describe set_dimension_size; these rules follow

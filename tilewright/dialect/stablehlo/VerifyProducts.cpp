@@ -37,32 +37,34 @@ LogicalResult tilewright::stablehlo::verifyProductElements(Operation *op, Type l
       return reject("operands and result must be one kind of number");
     return success();
   }
+  // dot_general_c14, convolution_c28, dynamic_conv_c28
   if (!rhsQuantized || !lhsQuantized != !resultQuantized)
     return reject("rhs must be quantized, and lhs if and only if the result is");
-  // dot_general_c14, convolution_c28, dynamic_conv_c28
   if (!lhsQuantized) {
+    // dot_general_c20, convolution_c34, dynamic_conv_c34
     if (lhs != rhsQuantized.getExpressedType() || lhs != result)
       return reject("lhs and result must have the float type that rhs expresses");
-    return success(); // dot_general_c20, convolution_c34, dynamic_conv_c34
+    return success();
   }
+  // dot_general_c17, convolution_c31, dynamic_conv_c31
   if (lhsQuantized.getStorageType() != rhsQuantized.getStorageType() ||
       lhsQuantized.isSigned() != rhsQuantized.isSigned())
     return reject("lhs and rhs must have one storage type");
-  // dot_general_c17, convolution_c31, dynamic_conv_c31
+  // dot_general_c18, convolution_c32, dynamic_conv_c32
   Type expressed = lhsQuantized.getExpressedType();
   if (expressed != rhsQuantized.getExpressedType() ||
       expressed != resultQuantized.getExpressedType())
     return reject("operands and result must express one float type");
-  // dot_general_c18, convolution_c32, dynamic_conv_c32
+  // dot_general_c19, convolution_c33, dynamic_conv_c33
   if (isa<quant::UniformQuantizedType>(rhs) && !isa<quant::UniformQuantizedType>(result))
     return reject("result must be quantized per tensor where rhs is");
-  // dot_general_c19, convolution_c33, dynamic_conv_c33
   return success();
 }
 
 LogicalResult tilewright::stablehlo::verifyPrecisionConfig(Operation *op, ArrayAttr precision) {
+  // dot_general_c11, convolution_c24, dynamic_conv_c24
   if (!precision || precision.empty() || precision.size() == 2)
-    return success(); // dot_general_c11, convolution_c24, dynamic_conv_c24
+    return success();
   return op->emitOpError() << "precision_config must have one entry for each of 2 operands, got "
                            << precision.size();
 }
@@ -145,24 +147,34 @@ LogicalResult DotGeneralOp::verify() {
   if (lhsContracting.size() != rhsContracting.size()) // dot_general_c2
     return emitOpError() << "operands must have equally many contracting dimensions, got "
                          << lhsContracting.size() << " and " << rhsContracting.size();
+  // dot_general_c3, dot_general_c4
   if (failed(verifyUnique(*this, "batching and contracting dimensions of lhs", lhsBatching,
-                          lhsContracting)) || // dot_general_c3
+                          lhsContracting)) ||
       failed(verifyUnique(*this, "batching and contracting dimensions of rhs", rhsBatching,
-                          rhsContracting)) || // dot_general_c4
-      failed(verifyInRange(*this, "lhs_batching_dimensions", lhsBatching, "lhs",
-                           lhs.getRank())) || // dot_general_c5
-      failed(verifyInRange(*this, "lhs_contracting_dimensions", lhsContracting, "lhs",
-                           lhs.getRank())) || // dot_general_c6
-      failed(verifyInRange(*this, "rhs_batching_dimensions", rhsBatching, "rhs",
-                           rhs.getRank())) || // dot_general_c7
-      failed(verifyInRange(*this, "rhs_contracting_dimensions", rhsContracting, "rhs",
-                           rhs.getRank())) || // dot_general_c8
-      failed(verifyPairedSizes(*this, "batches", lhsBatching, rhsBatching,
-                               "broadcast the operand that has one batch")) || // dot_general_c9
+                          rhsContracting)))
+    return failure();
+  struct Range {
+    StringRef name;
+    ArrayRef<int64_t> dims;
+    StringRef of;
+    int64_t rank;
+  } ranges[] = {// dot_general_c5
+                {"lhs_batching_dimensions", lhsBatching, "lhs", lhs.getRank()},
+                // dot_general_c6
+                {"lhs_contracting_dimensions", lhsContracting, "lhs", lhs.getRank()},
+                // dot_general_c7
+                {"rhs_batching_dimensions", rhsBatching, "rhs", rhs.getRank()},
+                // dot_general_c8
+                {"rhs_contracting_dimensions", rhsContracting, "rhs", rhs.getRank()}};
+  for (const Range &range : ranges)
+    if (failed(verifyInRange(*this, range.name, range.dims, range.of, range.rank)))
+      return failure();
+  // dot_general_c9, dot_general_c10, dot_general_c11
+  if (failed(verifyPairedSizes(*this, "batches", lhsBatching, rhsBatching,
+                               "broadcast the operand that has one batch")) ||
       failed(verifyPairedSizes(*this, "contracts", lhsContracting, rhsContracting,
-                               "if rhs is stored as [n, k], contract its last "
-                               "dimension")) ||                       // dot_general_c10
-      failed(verifyPrecisionConfig(*this, getPrecisionConfigAttr()))) // dot_general_c11
+                               "if rhs is stored as [n, k], contract its last dimension")) ||
+      failed(verifyPrecisionConfig(*this, getPrecisionConfigAttr())))
     return failure();
 
   SmallVector<int64_t> expected;
