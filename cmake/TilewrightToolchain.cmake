@@ -32,9 +32,7 @@ find_program(TILEWRIGHT_CCACHE ccache)
 if(TILEWRIGHT_CCACHE)
   foreach(language C CXX)
     set(CMAKE_${language}_COMPILER_LAUNCHER
-      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
-      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
-      ${TILEWRIGHT_CCACHE})
+      ${CMAKE_SOURCE_DIR}/cmake/compile ${CMAKE_SOURCE_DIR} ${TILEWRIGHT_CCACHE})
   endforeach()
 endif()
 

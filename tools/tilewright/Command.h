@@ -1,0 +1,45 @@
+// The subcommands of `tilewright` and what they share.
+#ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_COMMAND_H
+#define TILEWRIGHT_TOOLS_TILEWRIGHT_COMMAND_H
+
+#include "tilewright/support/Options.h"
+#include "tilewright/support/Status.h"
+#include "tools/tilewright/CommandLine.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tilewright::tools {
+
+/// One subcommand: `tilewright NAME …`.
+struct Command {
+  std::string_view name;
+  std::string_view arguments; ///< as the usage line shows them
+  std::string_view summary;   ///< one line for the list of commands
+  std::string_view details;   ///< what --help says below the flags
+  std::span<const Flag> flags;
+  Status (*run)(const CommandLine &line);
+};
+
+extern const Command runCommand;
+extern const Command printCommand;
+extern const Command optionsCommand;
+extern const Command explainCommand;
+
+/// Reads a program: a portable artifact, whatever its name, or else text in
+/// our dialects. Artifacts may come from anybody; text is for tests and for
+/// files one wrote oneself, since MLIR's parser makes no promise.
+Result<mlir::OwningOpRef<mlir::ModuleOp>>
+loadProgram(mlir::MLIRContext &context, const std::string &path, const Options &options);
+
+/// The one file that a command takes.
+/// - commandUsage: none was given, or several.
+Result<std::string> onlyFile(const CommandLine &line, std::string_view command);
+
+} // namespace tilewright::tools
+
+#endif // TILEWRIGHT_TOOLS_TILEWRIGHT_COMMAND_H

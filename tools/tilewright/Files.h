@@ -1,0 +1,23 @@
+// Whole files in and out, with failures that name the file and the reason.
+#ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_FILES_H
+#define TILEWRIGHT_TOOLS_TILEWRIGHT_FILES_H
+
+#include "tilewright/support/Status.h"
+
+#include <initializer_list>
+#include <span>
+#include <string>
+
+namespace tilewright::tools {
+
+/// - fileUnreadable: with the operating system's reason.
+Result<std::string> readFile(const std::string &path);
+
+/// Writes the pieces one after the other to a temporary file beside `path` and
+/// renames it, so that a reader never sees half a file.
+/// - fileUnwritable: with the operating system's reason; nothing is left behind.
+Status writeFile(const std::string &path, std::initializer_list<std::span<const std::byte>> pieces);
+
+} // namespace tilewright::tools
+
+#endif // TILEWRIGHT_TOOLS_TILEWRIGHT_FILES_H

@@ -1,0 +1,38 @@
+// A program's inputs as a person gives them: files, or values typed in place.
+#ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_INPUTS_H
+#define TILEWRIGHT_TOOLS_TILEWRIGHT_INPUTS_H
+
+#include "tilewright/interpret/Tensor.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilewright::tools {
+
+/// What the program expects at one position. A missing size is a dynamic one.
+struct Parameter {
+  numerics::ElementType type;
+  std::vector<std::optional<int64_t>> dims;
+
+  std::string toString() const; ///< "2x?xf32"
+};
+
+/// The tensor for one parameter, from `text`:
+///
+///   weights.npy           a file that numpy.save wrote
+///   2x3xf32=1,2,3,4,5,6   all elements in row-major order
+///   2x3xf32=0             one element for all
+///
+/// - fileUnreadable, npyMalformed: as readFile and parseNpy.
+/// - inputMismatch: type, shape or number of elements differ from the parameter's.
+Result<interpret::Tensor> readInput(std::string_view text, const Parameter &parameter,
+                                    interpret::Context &context);
+
+/// Writes the tensor as an .npy file.
+Status writeNpy(const std::string &path, const interpret::Tensor &tensor);
+
+} // namespace tilewright::tools
+
+#endif // TILEWRIGHT_TOOLS_TILEWRIGHT_INPUTS_H

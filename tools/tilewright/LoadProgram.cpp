@@ -1,0 +1,56 @@
+#include "tilewright/import/Import.h"
+#include "tilewright/support/Concat.h"
+#include "tools/tilewright/Command.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+
+namespace tilewright::tools {
+namespace {
+
+bool isArtifact(std::span<const std::byte> bytes) {
+  constexpr std::string_view magic = "ML\xEFR";
+  return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
+}
+
+/// Text in our dialects, with the first diagnostic as the reason of a failure.
+Result<mlir::OwningOpRef<mlir::ModuleOp>> parseText(mlir::MLIRContext &context,
+                                                    const ArtifactFile &file) {
+  std::string reason;
+  mlir::ScopedDiagnosticHandler collect(&context, [&](mlir::Diagnostic &diagnostic) {
+    if (reason.empty()) {
+      llvm::raw_string_ostream out(reason);
+      out << diagnostic.getLocation() << ": " << diagnostic.str();
+    }
+    return mlir::success();
+  });
+  llvm::StringRef text(reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size());
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context, file.name());
+  if (!module)
+    return Status(Error::textMalformed,
+                  concat(file.name(), " is neither an artifact nor valid text: ", reason,
+                         "; jax.export's mlir_module_serialized is an artifact"));
+  return module;
+}
+
+} // namespace
+
+Result<mlir::OwningOpRef<mlir::ModuleOp>>
+loadProgram(mlir::MLIRContext &context, const std::string &path, const Options &options) {
+  loadImportDialects(context);
+  TILEWRIGHT_ASSIGN(ArtifactFile file, ArtifactFile::open(path, options.import));
+  if (isArtifact(file.bytes()))
+    return importArtifact(context, file, options.import);
+  return parseText(context, file);
+}
+
+Result<std::string> onlyFile(const CommandLine &line, std::string_view command) {
+  if (line.files().size() != 1)
+    return Status(Error::commandUsage,
+                  concat(command, " takes one argument, got ", line.files().size(),
+                         line.files().empty() ? "" : ": ", listed(line.files()),
+                         "; see tilewright ", command, " --help"));
+  return line.files().front();
+}
+
+} // namespace tilewright::tools

@@ -1,0 +1,36 @@
+// NumPy's .npy files: how tensors enter and leave the command line.
+#ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_NPY_H
+#define TILEWRIGHT_TOOLS_TILEWRIGHT_NPY_H
+
+#include "tilewright/numerics/Shape.h"
+#include "tilewright/support/Status.h"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tilewright::tools {
+
+/// What the header of an .npy file says, and where its elements begin.
+struct NpyArray {
+  std::string descriptor; ///< "<f4"; "<V2" or "|V1" for types NumPy does not know
+  numerics::Shape shape;
+  std::span<const std::byte> elements; ///< into the bytes that were parsed
+};
+
+/// Reads versions 1.0 to 3.0, row-major, little-endian.
+///  - npyMalformed: not an .npy file, or one whose size and header disagree.
+Result<NpyArray> parseNpy(std::span<const std::byte> file);
+
+/// Whether an array with this descriptor can stand for elements of `type`.
+/// ml_dtypes saves bf16, f8 and smaller as raw bytes ("<V2", "|V1"): those
+/// match any type of that size, so the program's own type decides.
+bool matches(std::string_view descriptor, numerics::ElementType type);
+
+/// The header, version 1.0, that goes before row-major elements of `type`.
+std::string npyHeader(numerics::ElementType type, const numerics::Shape &shape);
+
+} // namespace tilewright::tools
+
+#endif // TILEWRIGHT_TOOLS_TILEWRIGHT_NPY_H
