@@ -214,10 +214,10 @@ std::string violation(ElementType type, ScalarOp op, const Measurement &found, c
     return "";
   std::ostringstream inputs;
   inputs << std::hexfloat << found.worstA << ", " << found.worstB;
-  return concat(nameOf(op), " on ", spelling(type), ": ", found.misrounded,
-                " results are not correctly rounded, the worst is ", found.largestError,
-                " ulps off at (", inputs.str(), "); docs/reference/accuracy.md allows ",
-                bound.error, " ulps");
+  return concat(nameOf(op), " on ", spelling(type), ": the worst result is ", found.largestError,
+                " ulps off, at (", inputs.str(), "), and ", found.misrounded,
+                " are not the correctly rounded ones; docs/reference/accuracy.md allows ",
+                bound.error, " ulps", bound.misrounded ? concat(" and ", *bound.misrounded) : "");
 }
 
 } // namespace tilewright::accuracy

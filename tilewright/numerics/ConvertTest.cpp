@@ -68,7 +68,7 @@ TEST(Convert, ComplexLosesAndGainsAnImaginaryPart) {
 TEST(Convert, BufferAndScalarAgreeAcrossChunks) {
   std::vector<float> values;
   for (int i = -1500; i < 1500; ++i)
-    values.push_back(static_cast<float>(i * i * i) * 1e-4f);
+    values.push_back(std::pow(static_cast<float>(i), 3.0f) * 1e-4f);
   std::vector<uint16_t> halves = converted<uint16_t>(ElementType::f32, values, ElementType::f16);
   for (size_t i = 0; i < values.size(); ++i)
     ASSERT_EQ(halves[i], encode(ElementType::f16, values[i])) << values[i];
