@@ -42,6 +42,11 @@ if(TILEWRIGHT_SANITIZE)
   add_link_options(-fsanitize=${TILEWRIGHT_SANITIZE})
 endif()
 
+if(TILEWRIGHT_FUZZ)
+  # Coverage of every library, so that a fuzzer sees what an input reached.
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
 
 if(TILEWRIGHT_LLVM)

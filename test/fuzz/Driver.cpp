@@ -1,0 +1,93 @@
+// Runs the fuzz target without libFuzzer, in every build and the same each time:
+//
+//   ReadDriver [--runs=N] [--seed=S] [--save=FILE | --write=FOLDER] FOLDER-OR-FILE…
+//
+// Half of the inputs are changed bit by bit, half by structure. --save writes
+// each input before it is tried, so that the one that kills the process is known;
+// --write writes all inputs and tries none.
+
+#include "test/fuzz/ArtifactMutator.h"
+#include "test/fuzz/ReadTarget.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+using namespace tilewright::fuzz;
+
+static std::span<const uint8_t> bytesOf(const std::string &text) {
+  return {reinterpret_cast<const uint8_t *>(text.data()), text.size()};
+}
+
+static std::string contentOf(const std::filesystem::path &path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+}
+
+int main(int argc, char **argv) {
+  uint64_t runs = 100000, seed = 1;
+  std::string save, write;
+  std::vector<std::filesystem::path> files;
+  for (int i = 1; i < argc; ++i) {
+    std::string argument = argv[i];
+    if (argument.starts_with("--runs="))
+      runs = std::stoull(argument.substr(7));
+    else if (argument.starts_with("--seed="))
+      seed = std::stoull(argument.substr(7));
+    else if (argument.starts_with("--save="))
+      save = argument.substr(7);
+    else if (argument.starts_with("--write="))
+      write = argument.substr(8);
+    else if (std::filesystem::is_directory(argument))
+      for (const auto &entry : std::filesystem::recursive_directory_iterator(argument)) {
+        if (entry.is_regular_file())
+          files.push_back(entry.path());
+      }
+    else
+      files.push_back(argument);
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<std::string> corpus;
+  for (const std::filesystem::path &file : files)
+    corpus.push_back(contentOf(file));
+  if (corpus.empty()) {
+    std::fprintf(stderr, "no files to start from\n");
+    return 2;
+  }
+  for (const std::string &artifact : corpus)
+    checkArtifact(bytesOf(artifact));
+
+  Random random(seed);
+  uint64_t readable = 0;
+  const auto start = std::chrono::steady_clock::now();
+  for (uint64_t run = 0; run < runs; ++run) {
+    const size_t place = random.below(corpus.size());
+    std::string input =
+        run % 2 ? mutateStructure(corpus[place], random) : mutateBits(corpus[place], random);
+    if (!write.empty()) {
+      std::ofstream(write + "/" + std::to_string(run) + ".mlirbc", std::ios::binary) << input;
+      continue;
+    }
+    if (!save.empty())
+      std::ofstream(save, std::ios::binary) << input;
+    if (!checkArtifact(bytesOf(input)))
+      continue;
+    ++readable;
+    // What can still be read is changed further, a few generations deep.
+    if (corpus.size() < 4 * files.size() && random.oneIn(16))
+      corpus.push_back(std::move(input));
+    else if (corpus.size() > files.size() && random.oneIn(16))
+      corpus[files.size() + random.below(corpus.size() - files.size())] = std::move(input);
+  }
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  std::printf("%llu runs from %zu files with seed %llu: %llu readable, %.1f s\n",
+              static_cast<unsigned long long>(runs), files.size(),
+              static_cast<unsigned long long>(seed), static_cast<unsigned long long>(readable),
+              seconds);
+  return 0;
+}
