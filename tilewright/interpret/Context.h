@@ -22,7 +22,8 @@ namespace tilewright::interpret {
 /// budget. Thread-safe. Buffers may outlive the Context.
 class Context {
 public:
-  explicit Context(const InterpretOptions &options = {});
+  /// Implicit, so that whoever need not look at the counts passes options.
+  Context(const InterpretOptions &options = {});
 
   const InterpretOptions &options() const { return budget->options; }
 

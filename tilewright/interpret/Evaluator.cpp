@@ -48,11 +48,10 @@ static Result<RuntimeValue> detached(RuntimeValue value, Context &context) {
 
 Result<std::vector<RuntimeValues>> evaluateRanks(mlir::ModuleOp module, llvm::StringRef function,
                                                  RankGrid grid, std::vector<RuntimeValues> inputs,
-                                                 const InterpretOptions &options,
-                                                 const CustomCalls &customCalls, Feeds *feeds) {
+                                                 Context context, const CustomCalls &customCalls,
+                                                 Feeds *feeds) {
   assert(static_cast<int64_t>(inputs.size()) == grid.count());
   Program program(module, customCalls);
-  Context context(options);
   World world(grid, feeds ? std::move(*feeds) : Feeds());
   auto results = world.run([&](int64_t rank) -> Result<RuntimeValues> {
     Evaluation evaluation(program, context, Rank{&world, rank});
@@ -69,11 +68,11 @@ Result<std::vector<RuntimeValues>> evaluateRanks(mlir::ModuleOp module, llvm::St
 }
 
 Result<RuntimeValues> evaluate(mlir::ModuleOp module, llvm::StringRef function,
-                               RuntimeValues inputs, const InterpretOptions &options,
+                               RuntimeValues inputs, Context context,
                                const CustomCalls &customCalls) {
-  TILEWRIGHT_ASSIGN(
-      std::vector<RuntimeValues> results,
-      evaluateRanks(module, function, RankGrid{}, {std::move(inputs)}, options, customCalls));
+  TILEWRIGHT_ASSIGN(std::vector<RuntimeValues> results,
+                    evaluateRanks(module, function, RankGrid{}, {std::move(inputs)},
+                                  std::move(context), customCalls));
   return std::move(results.front());
 }
 

@@ -20,14 +20,15 @@ namespace tilewright::interpret {
 /// in RESOURCE_EXHAUSTED.
 ///  - interpretFunction: there is no such function, or the inputs do not fit it.
 Result<RuntimeValues> evaluate(mlir::ModuleOp module, llvm::StringRef function,
-                               RuntimeValues inputs, const InterpretOptions &options = {},
+                               RuntimeValues inputs, Context context = {},
                                const CustomCalls &customCalls = CustomCalls::standard());
 
 /// The same on every rank of a grid, with inputs by rank; all ranks together
-/// keep the limits. `feeds` serves infeed and outfeed and is updated.
+/// keep the limits, and a copy of `context` elsewhere shows how far they are. `feeds` serves infeed
+/// and outfeed and is updated.
 Result<std::vector<RuntimeValues>>
 evaluateRanks(mlir::ModuleOp module, llvm::StringRef function, RankGrid grid,
-              std::vector<RuntimeValues> inputs, const InterpretOptions &options = {},
+              std::vector<RuntimeValues> inputs, Context context = {},
               const CustomCalls &customCalls = CustomCalls::standard(), Feeds *feeds = nullptr);
 
 /// Every op that can be evaluated, by name.

@@ -1,6 +1,6 @@
 // The subcommands of `tilewright` and what they share.
-#ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_COMMAND_H
-#define TILEWRIGHT_TOOLS_TILEWRIGHT_COMMAND_H
+#ifndef TOOLS_TILEWRIGHT_COMMAND_H
+#define TOOLS_TILEWRIGHT_COMMAND_H
 
 #include "tilewright/support/Options.h"
 #include "tilewright/support/Status.h"
@@ -42,4 +42,4 @@ Result<std::string> onlyFile(const CommandLine &line, std::string_view command);
 
 } // namespace tilewright::tools
 
-#endif // TILEWRIGHT_TOOLS_TILEWRIGHT_COMMAND_H
+#endif // TOOLS_TILEWRIGHT_COMMAND_H

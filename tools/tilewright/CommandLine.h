@@ -1,6 +1,6 @@
 // What a person typed, split into a subcommand's flags, options and files.
-#ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_COMMANDLINE_H
-#define TILEWRIGHT_TOOLS_TILEWRIGHT_COMMANDLINE_H
+#ifndef TOOLS_TILEWRIGHT_COMMANDLINE_H
+#define TOOLS_TILEWRIGHT_COMMANDLINE_H
 
 #include "tilewright/support/Options.h"
 #include "tilewright/support/Status.h"
@@ -52,4 +52,4 @@ std::string describe(std::span<const Flag> flags);
 
 } // namespace tilewright::tools
 
-#endif // TILEWRIGHT_TOOLS_TILEWRIGHT_COMMANDLINE_H
+#endif // TOOLS_TILEWRIGHT_COMMANDLINE_H

@@ -1,6 +1,6 @@
 // Whole files in and out, with failures that name the file and the reason.
-#ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_FILES_H
-#define TILEWRIGHT_TOOLS_TILEWRIGHT_FILES_H
+#ifndef TOOLS_TILEWRIGHT_FILES_H
+#define TOOLS_TILEWRIGHT_FILES_H
 
 #include "tilewright/support/Status.h"
 
@@ -20,4 +20,4 @@ Status writeFile(const std::string &path, std::initializer_list<std::span<const 
 
 } // namespace tilewright::tools
 
-#endif // TILEWRIGHT_TOOLS_TILEWRIGHT_FILES_H
+#endif // TOOLS_TILEWRIGHT_FILES_H

@@ -1,6 +1,6 @@
 // A program's inputs as a person gives them: files, or values typed in place.
-#ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_INPUTS_H
-#define TILEWRIGHT_TOOLS_TILEWRIGHT_INPUTS_H
+#ifndef TOOLS_TILEWRIGHT_INPUTS_H
+#define TOOLS_TILEWRIGHT_INPUTS_H
 
 #include "tilewright/interpret/Tensor.h"
 
@@ -35,4 +35,4 @@ Status writeNpy(const std::string &path, const interpret::Tensor &tensor);
 
 } // namespace tilewright::tools
 
-#endif // TILEWRIGHT_TOOLS_TILEWRIGHT_INPUTS_H
+#endif // TOOLS_TILEWRIGHT_INPUTS_H

@@ -5,6 +5,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <charconv>
 #include <iostream>
 
 namespace tilewright::tools {
@@ -57,13 +58,17 @@ Status explain(const CommandLine &line) {
 } // namespace
 
 const Command printCommand{
-    "print", "FILE [--generic] [--locations]", "shows the program in an artifact as text",
-    "\nFILE is a StableHLO portable artifact (what jax.export's mlir_module_serialized is), or text\n"
+    "print",
+    "FILE [--generic] [--locations]",
+    "shows the program in an artifact as text",
+    "\nFILE is a StableHLO portable artifact (what jax.export's mlir_module_serialized is), or "
+    "text\n"
     "in our dialects. The artifact is checked in full before anything is printed.\n",
-    printFlags, print};
+    printFlags,
+    print};
 
-const Command optionsCommand{"options", "", "prints the reference of all options", "", {},
-                             printOptions};
+const Command optionsCommand{"options", "", "prints the reference of all options",
+                             "",        {}, printOptions};
 
 const Command explainCommand{"explain", "E1003", "says what an error id means", "", {}, explain};
 

@@ -86,8 +86,7 @@ Result<RuntimeValues> readInputs(const Job &job, mlir::func::FuncOp function, in
   RuntimeValues inputs;
   for (auto [index, type] : llvm::enumerate(types)) {
     TILEWRIGHT_ASSIGN(Parameter parameter, parameterOf(type));
-    Result<Tensor> tensor =
-        readInput(replaceRank(job.inputs[index], rank), parameter, context);
+    Result<Tensor> tensor = readInput(replaceRank(job.inputs[index], rank), parameter, context);
     if (!tensor.isOk())
       return std::move(tensor).takeStatus().during(concat("reading input ", index));
     inputs.emplace_back(*std::move(tensor));
@@ -114,8 +113,9 @@ Status giveOutputs(const Job &job, const RuntimeValues &outputs, std::string_vie
       std::cout << rank << (rank.empty() ? "" : " ") << "result " << index << ": ";
       printValue(outputs[index]);
     } else if (outputs[index].isTensor()) {
-      TILEWRIGHT_TRY(writeNpy(concat(job.outputPrefix, rank, rank.empty() ? "" : "-", index, ".npy"),
-                              outputs[index].tensor()));
+      TILEWRIGHT_TRY(
+          writeNpy(concat(job.outputPrefix, rank, rank.empty() ? "" : "-", index, ".npy"),
+                   outputs[index].tensor()));
     }
   }
   return Status();
@@ -137,9 +137,9 @@ Status runJob(const Job &job, const Settings &settings) {
   Progress progress("evaluating " + job.program, [context] {
     return concat(context.steps(), " scalar operations, ", context.liveBytes() >> 20, " MiB alive");
   });
-  TILEWRIGHT_ASSIGN(std::vector<RuntimeValues> outputs,
-                    evaluateRanks(*module, settings.function, settings.grid, std::move(inputs),
-                                  context));
+  TILEWRIGHT_ASSIGN(
+      std::vector<RuntimeValues> outputs,
+      evaluateRanks(*module, settings.function, settings.grid, std::move(inputs), context));
   for (auto [rank, values] : llvm::enumerate(outputs))
     TILEWRIGHT_TRY(giveOutputs(job, values, outputs.size() == 1 ? "" : concat("rank", rank)));
   return Status();
@@ -155,8 +155,10 @@ Result<Job> parseJob(const std::string &text, size_t lineNumber) {
     job.inputs.push_back(word);
   words >> job.outputPrefix;
   if (job.outputPrefix.empty() || words >> word)
-    return Status(Error::commandUsage, concat("line ", lineNumber, " of the list must read FILE "
-                                              "INPUT… -> PREFIX, got '", text, "'"));
+    return Status(Error::commandUsage, concat("line ", lineNumber,
+                                              " of the list must read FILE "
+                                              "INPUT… -> PREFIX, got '",
+                                              text, "'"));
   return job;
 }
 
@@ -194,13 +196,19 @@ Status run(const CommandLine &line) {
 } // namespace
 
 const Command runCommand{
-    "run", "FILE [--input=…]… [--output=PREFIX]", "evaluates a program, slowly and exactly",
-    "\nFILE is a StableHLO portable artifact or text in our dialects. An input is an .npy file, or\n"
+    "run",
+    "FILE [--input=…]… [--output=PREFIX]",
+    "evaluates a program, slowly and exactly",
+    "\nFILE is a StableHLO portable artifact or text in our dialects. An input is an .npy file, "
+    "or\n"
     "values in place: --input=2x2xf32=1,2,3,4 gives all elements, --input=1024xf32=0 one for all.\n"
-    "With several ranks, {rank} in an input's name is the rank's number, and results are written to\n"
-    "PREFIXrank0-0.npy and so on. Programs that judge themselves (check.expect_eq …) end with code 5\n"
+    "With several ranks, {rank} in an input's name is the rank's number, and results are written "
+    "to\n"
+    "PREFIXrank0-0.npy and so on. Programs that judge themselves (check.expect_eq …) end with code "
+    "5\n"
     "when they find themselves wrong.\n\n"
     "  tilewright run add.mlirbc --input=4xf32=1,2,3,4 --input=ones.npy\n",
-    runFlags, run};
+    runFlags,
+    run};
 
 } // namespace tilewright::tools

@@ -12,9 +12,18 @@ static constexpr const Command *commands[] = {&runCommand, &printCommand, &optio
                                               &explainCommand};
 
 /// What the shell sees. The README and --help document it; scripts rely on it.
-enum ExitCode { done = 0, otherFailure = 1, wrongUse = 2, badFile = 3, badArtifact = 4, badRun = 5 };
+enum ExitCode {
+  done = 0,
+  otherFailure = 1,
+  wrongUse = 2,
+  badFile = 3,
+  badArtifact = 4,
+  badRun = 5
+};
 
 static ExitCode exitCodeOf(const Status &status) {
+  if (status.isOk())
+    return done;
   if (!status.error())
     return otherFailure;
   switch (*status.error()) {
