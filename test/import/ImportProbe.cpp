@@ -204,7 +204,7 @@ Status importDamagedTables(mlir::MLIRContext &context, const std::string &bytes,
   TILEWRIGHT_ASSIGN(bytecode::Module tables, bytecode::read(file.bytes(), {}));
   damageTables(tables, random);
   EntryBuilder entries(context, tables, file);
-  TILEWRIGHT_ASSIGN(auto module, ModuleBuilder(entries).build());
+  TILEWRIGHT_ASSIGN(auto module, ModuleBuilder(entries, {}).build());
   return verifyProgram(*module);
 }
 

@@ -55,6 +55,8 @@ private:
   /// By value; in VHLO's types always.
   llvm::DenseMap<mlir::Value, ValueId> values;
   llvm::DenseMap<uint16_t, uint32_t> opNames;
+  /// Whether a failure names its operation already.
+  bool isBlamed = false;
 };
 
 /// The forms of an operation, oldest first.
@@ -95,9 +97,10 @@ Status OperationWriter::writeModule(mlir::ModuleOp module) {
 Status OperationWriter::write(mlir::Operation *op) {
   bool isSdy = llvm::isa<sdy::SdyDialect>(op->getDialect());
   Status status = isSdy ? writeSdy(op) : writeVhlo(op);
-  // An operation inside this one has named itself already.
-  if (status.isOk() || status.message().starts_with("operation '"))
+  // The innermost operation is to blame; those around it only pass it on.
+  if (status.isOk() || !status.error() || isBlamed)
     return status;
+  isBlamed = true;
   std::string source = sourceOf(op->getLoc());
   return Status(*status.error(),
                 concat("operation '", view(op->getName().getStringRef()), "'",

@@ -22,7 +22,7 @@ static Result<mlir::OwningOpRef<mlir::ModuleOp>>
 build(mlir::MLIRContext &context, const ArtifactFile &file, const ImportOptions &options) {
   TILEWRIGHT_ASSIGN(bytecode::Module tables, bytecode::read(file.bytes(), options));
   EntryBuilder entries(context, tables, file);
-  return ModuleBuilder(entries).build();
+  return ModuleBuilder(entries, options).build();
 }
 
 Result<mlir::OwningOpRef<mlir::ModuleOp>>

@@ -12,9 +12,9 @@ using bytecode::AttrId;
 using bytecode::Op;
 using bytecode::OpId;
 
-ModuleBuilder::ModuleBuilder(EntryBuilder &entries)
+ModuleBuilder::ModuleBuilder(EntryBuilder &entries, const ImportOptions &options)
     : entries(entries), tables(entries.tables()), context(entries.context()),
-      values(tables.valueTypes.size()) {}
+      parts(tables, options), values(tables.valueTypes.size()) {}
 
 Status ModuleBuilder::at(OpId id, Status failure) {
   std::string source;
@@ -35,6 +35,7 @@ Status ModuleBuilder::misplaced(OpId id, std::string_view rule) {
 
 Result<mlir::OwningOpRef<mlir::ModuleOp>> ModuleBuilder::build() {
   const bytecode::Operation &root = operation(0);
+  TILEWRIGHT_TRY(parts.charge(root));
   TILEWRIGHT_ASSIGN(mlir::Location location, entries.location(root.location));
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(location);
 
@@ -147,6 +148,8 @@ Result<const ModuleBuilder::Plan *> ModuleBuilder::planOf(Op op) {
 Status ModuleBuilder::createOperation(OpId id, mlir::Block &block) {
   const bytecode::Operation &op = operation(id);
   Op kind = kindOf(id);
+  if (Status status = parts.charge(op); !status.isOk())
+    return at(id, std::move(status));
   if (kind == Op::func_v1)
     if (Status status = checkFunction(op); !status.isOk())
       return at(id, std::move(status));

@@ -4,6 +4,7 @@
 
 #include "tilewright/import/EntryBuilder.h"
 #include "tilewright/import/OperationAttributes.h"
+#include "tilewright/import/PartCount.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -19,11 +20,12 @@ namespace tilewright {
 /// the module), but is not verified yet.
 class ModuleBuilder {
 public:
-  explicit ModuleBuilder(EntryBuilder &entries);
+  ModuleBuilder(EntryBuilder &entries, const ImportOptions &options);
 
   /// - misplacedOperation: an operation stands where it has no meaning.
   /// - attributeKind: an operation's attribute is not what the operation takes.
   /// - entryInvalid: MLIR has no such type or attribute.
+  /// - limitParts: types and attributes are small in the file and huge to visit.
   Result<mlir::OwningOpRef<mlir::ModuleOp>> build();
 
 private:
@@ -63,6 +65,7 @@ private:
   EntryBuilder &entries;
   const bytecode::Module &tables;
   mlir::MLIRContext &context;
+  PartCount parts;
   std::vector<mlir::Value> values;
   std::array<std::unique_ptr<Plan>, bytecode::opCount> plans;
 };

@@ -29,7 +29,7 @@ protected:
   /// Builds and verifies, as importArtifact does after decoding.
   Status build() {
     EntryBuilder entries(context, tables.finish(), file);
-    Result<mlir::OwningOpRef<mlir::ModuleOp>> built = ModuleBuilder(entries).build();
+    Result<mlir::OwningOpRef<mlir::ModuleOp>> built = ModuleBuilder(entries, options).build();
     if (!built.isOk())
       return std::move(built).takeStatus();
     module = *std::move(built);
@@ -58,6 +58,7 @@ protected:
   }
 
   mlir::MLIRContext context;
+  ImportOptions options;
   ArtifactFile file{std::string_view("bytes")};
   TestTables tables;
   uint32_t f32 = tables.real(ElementType::f32);
@@ -170,7 +171,7 @@ TEST_F(ModuleBuilderTest, ALargeConstantKeepsTheFileAlive) {
     mlir::OwningOpRef<mlir::ModuleOp> built;
     {
       EntryBuilder entries(own, tables.finish(), file);
-      built = *ModuleBuilder(entries).build();
+      built = *ModuleBuilder(entries, options).build();
     }
     file = ArtifactFile(std::string_view("another"));
     EXPECT_FALSE(owner.expired());
@@ -278,6 +279,49 @@ TEST_F(ModuleBuilderTest, HalfAnAlgorithmIsRefused) {
       {tables.typeAttr(f32), none, dims, none, dims, none, none, usual, dims, none, dims, none});
   tables.op(Op::return_v1, {result}, {});
   expectFailure(Error::attributeKind, "all fields of a dot algorithm, or none");
+}
+
+//===- Small in the file, huge to visit ------------------------------------===//
+
+TEST_F(ModuleBuilderTest, ATypeThatDoublesFortyTimesIsRefused) {
+  uint32_t type = scalar;
+  for (int i = 0; i < 40; ++i) {
+    bytecode::Type pair = TestTables::ofKind(TypeKind::tuple);
+    tables.module.typeLists.insert(tables.module.typeLists.end(), {type, type});
+    pair.types = {static_cast<uint32_t>(tables.module.typeLists.size() - 2), 2};
+    type = tables.type(pair);
+  }
+  tables.beginFunction("main", {type}, {});
+  tables.op(Op::return_v1, {}, {});
+  expectFailure(Error::limitParts, "raise import.max-parts");
+}
+
+TEST_F(ModuleBuilderTest, AnAttributeThatDoublesFortyTimesIsRefused) {
+  uint32_t value = tables.boolean(true);
+  for (int i = 0; i < 40; ++i)
+    value = tables.array({value, value});
+  tables.beginFunction("main", {}, {});
+  tables.op(Op::custom_call_v1, {}, {},
+            {tables.enumeration(AttrKind::vhloApiVersion, 1), tables.string(""), tables.string("f"),
+             tables.array({}), tables.boolean(false), value, tables.array({}), tables.array({})});
+  tables.op(Op::return_v1, {}, {});
+  expectFailure(Error::limitParts, "(vhlo.custom_call_v1)");
+}
+
+TEST_F(ModuleBuilderTest, ALongListCountsWithEachOperationThatSharesIt) {
+  options.maxParts = 100'000;
+  uint32_t list = tables.numbers(std::vector<int64_t>(1000, 1));
+  uint32_t x = tables.beginFunction("main", {matrix}, {});
+  for (int i = 0; i < 200; ++i)
+    tables.op(Op::reverse_v1, {x}, {matrix}, {list});
+  tables.op(Op::return_v1, {}, {});
+  expectFailure(Error::limitParts, "more than 100000 parts");
+}
+
+TEST_F(ModuleBuilderTest, AConstantDoesNotCount) {
+  options.maxParts = 1000;
+  uint32_t type = tables.tensor({5000}, f32);
+  EXPECT_TRUE(buildConstant(type, tables.constant(type, std::string(20'000, 'x'), 5000)).isOk());
 }
 
 //===- Structure ----------------------------------------------------------===//
