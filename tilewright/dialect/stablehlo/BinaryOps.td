@@ -6,11 +6,12 @@ include "tilewright/dialect/stablehlo/StablehloOpBase.td"
 
 /// `result[i] = formula`, with `x = lhs[i]` and `y = rhs[i]`.
 class Stablehlo_BinaryOp<string mnemonic, string does, string formula, Type type,
-                         list<Trait> traits = [Stablehlo_SameBaselineElementType]>
+                         list<Trait> traits = [Stablehlo_SameBaselineElementType],
+                         string example = "tensor<4xi32>">
     : Stablehlo_Op<mnemonic, [Stablehlo_Pure, Stablehlo_SameShape] # traits # [Elementwise]> {
   let summary = does;
   let description = "`result[i] = " # formula # "`, where `x = lhs[i]` and `y = rhs[i]`\n\n"
-      # "```mlir\n%result = stablehlo." # mnemonic # " %lhs, %rhs : tensor<4xi32>\n```";
+      # "```mlir\n%result = stablehlo." # mnemonic # " %lhs, %rhs : " # example # "\n```";
   let arguments = (ins type:$lhs, type:$rhs);
   let results = (outs type:$result);
   let assemblyFormat = [{
@@ -41,7 +42,8 @@ def Stablehlo_MinimumOp : Stablehlo_BinaryOp<"minimum",
     "Lesser of two; NaN if either is, complex numbers by real then imaginary part.",
     "min(x, y)", Stablehlo_Tensor>;
 def Stablehlo_Atan2Op : Stablehlo_BinaryOp<"atan2", "Angle of the point (y, x).",
-    "the angle of x*i + y, in [-pi, pi]", Stablehlo_AnalyticTensor>;
+    "the angle of x*i + y, in [-pi, pi]", Stablehlo_AnalyticTensor,
+    [Stablehlo_SameBaselineElementType], "tensor<4xf32>">;
 
 //===- Bits ---------------------------------------------------------------===//
 

@@ -7,11 +7,11 @@ include "tilewright/dialect/stablehlo/StablehloOpBase.td"
 /// `result[i] = formula`, with `x = operand[i]`.
 class Stablehlo_UnaryOp<string mnemonic, string does, string formula, Type operandType,
                         list<Trait> traits = [Stablehlo_SameBaselineElementType],
-                        Type resultType = operandType>
+                        Type resultType = operandType, string example = "tensor<4xf32>">
     : Stablehlo_Op<mnemonic, [Stablehlo_Pure, Stablehlo_SameShape] # traits # [Elementwise]> {
   let summary = does;
   let description = "`result[i] = " # formula # "`, where `x = operand[i]`\n\n"
-      # "```mlir\n%result = stablehlo." # mnemonic # " %operand : tensor<4xf32>\n```";
+      # "```mlir\n%result = stablehlo." # mnemonic # " %operand : " # example # "\n```";
   let arguments = (ins operandType:$operand);
   let results = (outs resultType:$result);
   let assemblyFormat = "$operand attr-dict `:` custom<ShortType>(type($operand), type($result))";
@@ -79,11 +79,14 @@ def Stablehlo_TanhOp : Stablehlo_TranscendentalOp<
 
 def Stablehlo_CountLeadingZerosOp : Stablehlo_UnaryOp<"count_leading_zeros",
     "Counts the zero bits above the highest one.", "bits - 1 - floor(log2(x)), bits for 0",
-    Stablehlo_IntTensor>;
+    Stablehlo_IntTensor, [Stablehlo_SameBaselineElementType], Stablehlo_IntTensor,
+    "tensor<4xi32>">;
 def Stablehlo_NotOp : Stablehlo_UnaryOp<"not", "Inverts a boolean, or every bit of an integer.",
-    "~x", Stablehlo_PredOrIntTensor>;
+    "~x", Stablehlo_PredOrIntTensor, [Stablehlo_SameBaselineElementType],
+    Stablehlo_PredOrIntTensor, "tensor<4xi1>">;
 def Stablehlo_PopcntOp : Stablehlo_UnaryOp<"popcnt", "Counts the one bits.",
-    "sum over b of bit b of x", Stablehlo_IntTensor>;
+    "sum over b of bit b of x", Stablehlo_IntTensor, [Stablehlo_SameBaselineElementType],
+    Stablehlo_IntTensor, "tensor<4xi32>">;
 
 //===- Changes of element type --------------------------------------------===//
 
