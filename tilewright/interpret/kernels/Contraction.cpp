@@ -67,16 +67,19 @@ struct Packed {
 /// Blocks of k and n keep the part of rhs in use within the cache.
 template <typename Operand, typename Sum>
 static void multiply(const Operand *lhs, const Operand *rhs, const Packed &packed, Sum *sums) {
-  constexpr int64_t summedBlock = 64, columnBlock = 256;
+  constexpr int64_t columnBlock = 256;
+  Operand shortSums[columnBlock] = {};
   const auto [rows, summed, columns] = std::tuple(packed.rows, packed.summed, packed.columns);
   for (int64_t b = 0; b < packed.batch;
        ++b, lhs += rows * summed, rhs += summed * columns, sums += rows * columns)
     for (int64_t n = 0; n < columns; n += columnBlock)
-      for (int64_t k = 0; k < summed; k += summedBlock)
-        for (int64_t m = 0; m < rows; ++m)
-          addProducts(lhs + m * summed + k, std::min(summedBlock, summed - k),
-                      rhs + k * columns + n, columns, std::min(columnBlock, columns - n),
-                      sums + m * columns + n);
+      for (int64_t k = 0; k < summed; k += productsPerRun)
+        for (int64_t m = 0; m < rows; ++m) {
+          const int64_t count = std::min(columnBlock, columns - n);
+          addProducts(lhs + m * summed + k, std::min(productsPerRun, summed - k),
+                      rhs + k * columns + n, columns, count, shortSums);
+          widenSums(shortSums, count, sums + m * columns + n);
+        }
 }
 
 /// The sums of an algorithm, for real operands.
@@ -100,7 +103,7 @@ Result<Tensor> contract(std::string_view op, const Tensor &lhs, const Tensor &rh
                         const Contraction &contraction, ElementType resultType,
                         const std::optional<DotAlgorithm> &algorithm, Context &context) {
   TILEWRIGHT_ASSIGN(Arithmetic arithmetic, arithmeticFor(op, lhs.type(), rhs.type(), resultType));
-  // An algorithm names the precision itself, so nothing wider is used.
+  // An algorithm names the precision itself; its sums are taken in double.
   if (algorithm) {
     if (arithmetic != Arithmetic::real && arithmetic != Arithmetic::wideReal)
       return Status(Error::dotAlgorithm,
@@ -109,7 +112,7 @@ Result<Tensor> contract(std::string_view op, const Tensor &lhs, const Tensor &rh
     if (!isReal(algorithm->lhsPrecisionType) || !isReal(algorithm->rhsPrecisionType) ||
         !isReal(algorithm->accumulationType))
       return Status(Error::dotAlgorithm, concat(op, ": the types of an algorithm must be real"));
-    arithmetic = Arithmetic::real;
+    arithmetic = Arithmetic::wideReal;
   }
 
   const Dims resultDims = joined({contraction.batch, contraction.lhsFree, contraction.rhsFree});

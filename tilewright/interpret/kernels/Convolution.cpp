@@ -102,12 +102,15 @@ Result<Tensor> convolution(const Tensor &lhs, const Tensor &rhs,
 
   TILEWRIGHT_TRY(withArithmetic(arithmetic, [&]<typename Operand, typename Sum>() -> Status {
     TILEWRIGHT_ASSIGN(auto sums, Scratch<Sum>::allocate(outputs, context));
+    TILEWRIGHT_ASSIGN(auto shortSums, Scratch<Operand>::allocate(outputs, context));
+    shortSums.fill(Operand());
     const Operand *lhsData = elements<Operand>(packedLhs);
     const Operand *rhsData = elements<Operand>(packedRhs);
     int64_t first = 0;
     for (int64_t n = 0; n < batch; ++n)
       for (WindowWalk walk(window, spatial, positions); !walk.done(); walk.next()) {
         sums.fill(Sum());
+        int64_t inRun = 0;
         TILEWRIGHT_TRY(walk.forEachTap([&](int64_t inputOffset, int64_t kernelOffset) {
           // A group takes its own part of the features or of the batch.
           for (int64_t group = 0; group * groupOutputs < outputs; ++group) {
@@ -116,10 +119,16 @@ Result<Tensor> convolution(const Tensor &lhs, const Tensor &rhs,
             addProducts(
                 lhsData + (image * spatial.elementCount() + inputOffset) * features + feature,
                 groupInputs, rhsData + kernelOffset * groupInputs * outputs + group * groupOutputs,
-                outputs, groupOutputs, sums.data() + group * groupOutputs);
+                outputs, groupOutputs, shortSums.data() + group * groupOutputs);
+          }
+          inRun += groupInputs;
+          if (inRun >= productsPerRun) {
+            widenSums(shortSums.data(), outputs, sums.data());
+            inRun = 0;
           }
           return Status();
         }));
+        widenSums(shortSums.data(), outputs, sums.data());
         storeSums(sums.data(), outputs, result, first);
         first += outputs;
       }

@@ -38,9 +38,11 @@ ElementType operandTypeOf(Arithmetic arithmetic) {
   case Arithmetic::integer:
     return ElementType::ui64;
   case Arithmetic::real:
+    return ElementType::f32;
   case Arithmetic::wideReal:
     return ElementType::f64;
   case Arithmetic::complex:
+    return ElementType::c64;
   case Arithmetic::wideComplex:
     break;
   }

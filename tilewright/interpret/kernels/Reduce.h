@@ -9,13 +9,15 @@ namespace tilewright::interpret {
 
 /// Combines a sequence of elements with a body, as
 ///
-///   body(init, tree)        tree of 5 elements: ((a b) (c d)) e
+///   body(init, tree)        tree of runs: ((run run) (run run)) run
+///                           run of elements: ((a b) c) d …, up to 32
 ///
-/// The tree is balanced, because the error of a floating-point sum then grows
-/// with the logarithm of its length; the specification leaves the tree to us
-/// but not the order of its leaves, which is kept. The body decides the
-/// precision: each combination is rounded as it says. Takes memory for the
-/// logarithm of the length.
+/// Runs are combined in the order in which everybody else combines short
+/// sequences. The tree over them is balanced, because the error of a
+/// floating-point sum then grows with the logarithm of its length; the
+/// specification leaves the tree to us but not the order of its leaves, which
+/// is kept. The body decides the precision: each combination is rounded as it
+/// says. Takes memory for the logarithm of the length.
 ///
 ///   TreeReduction tree(body);
 ///   tree.start(inits);
@@ -34,13 +36,18 @@ public:
   void start(const Scalar *inits) {
     std::copy_n(inits, width, stack.data());
     depth = 1;
-    leaves = 0;
+    inRun = runs = 0;
   }
 
   Status add(const Scalar *element) {
     std::copy_n(element, width, &stack[depth++ * width]);
+    if (inRun++ > 0)
+      TILEWRIGHT_TRY(combineTop());
+    if (inRun < runLength)
+      return Status();
+    inRun = 0;
     // Two trees of one size meet whenever a bit of the count carries over.
-    for (uint64_t carry = ++leaves; (carry & 1) == 0; carry >>= 1)
+    for (uint64_t carry = ++runs; (carry & 1) == 0; carry >>= 1)
       TILEWRIGHT_TRY(combineTop());
     return Status();
   }
@@ -54,6 +61,7 @@ public:
   const Scalar *result() const { return stack.data(); }
 
 private:
+  static constexpr uint64_t runLength = 32;
   static constexpr size_t maxDepth = 65;
 
   /// Replaces the top two entries by one. They lie side by side in memory as
@@ -72,7 +80,7 @@ private:
   size_t width;
   std::vector<Scalar> stack;
   size_t depth = 0;
-  uint64_t leaves = 0;
+  uint64_t inRun = 0, runs = 0;
 };
 
 /// Checks what all reductions ask of their operands: as many inputs as inits and
