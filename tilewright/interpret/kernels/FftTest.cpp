@@ -87,6 +87,9 @@ TEST(Fft, RealTransformsAreHalvesOfComplexOnes) {
       Tensor input = randomTensor(type, {n}, static_cast<uint32_t>(n));
       Tensor half = *fft(input, FftKind::rfft, Dims{n}, context);
       EXPECT_EQ(half.elementCount(), n / 2 + 1);
+      EXPECT_EQ(half.at(0).im, 0) << n;
+      if (n % 2 == 0)
+        EXPECT_EQ(half.at(n / 2).im, 0) << n;
       std::vector<Complex> whole = definition(complexValues(input), false);
       whole.resize(static_cast<size_t>(n / 2 + 1));
       EXPECT_LE(distance(complexValues(half), whole, epsilon), 1.0L) << n;

@@ -39,7 +39,10 @@ class SliceSorter {
 public:
   SliceSorter(const ScalarFunction &comparator, size_t width, int64_t length)
       : call(comparator), width(width), values(width * static_cast<size_t>(length)),
-        arguments(2 * width), order(static_cast<size_t>(length)), other(order.size()) {}
+        arguments(2 * width), order(static_cast<size_t>(length)), other(order.size()) {
+    if (std::optional<ScalarOp> op = comparator.singleBinaryOp())
+      single = operationFor(*op, comparator.argumentTypes()[0]);
+  }
 
   /// Element `position` of input `input`.
   Scalar &value(int64_t position, size_t input) {
@@ -75,6 +78,10 @@ private:
   }
 
   Status less(int64_t lhs, int64_t rhs, bool &result) {
+    if (single) {
+      result = single(value(lhs, 0), value(rhs, 0), Scalar()).u != 0;
+      return Status();
+    }
     for (size_t i = 0; i < width; ++i) {
       arguments[2 * i] = value(lhs, i);
       arguments[2 * i + 1] = value(rhs, i);
@@ -86,6 +93,7 @@ private:
   }
 
   ScalarCall call;
+  Operation single = nullptr; // the comparator, if it is one operation
   size_t width;
   std::vector<Scalar> values, arguments;
   std::vector<int64_t> order, other;
