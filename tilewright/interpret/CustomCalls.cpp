@@ -36,6 +36,26 @@ static Result<RuntimeValues> passOn(mlir::Operation *, std::span<const RuntimeVa
   return RuntimeValues(inputs.begin(), inputs.end());
 }
 
+/// jax.export's check of the sizes a program was promised: the first operand is
+/// the answer, the others are the numbers that {0}, {1} … in its message stand for.
+static Result<RuntimeValues> assertShape(mlir::Operation *call,
+                                         std::span<const RuntimeValue> inputs, Context &) {
+  for (const RuntimeValue &input : inputs)
+    if (!input.isTensor() || input.tensor().elementCount() != 1)
+      return Status(Error::interpretShape, "shape_assertion takes scalars only");
+  if (inputs.empty() || inputs[0].tensor().indexAt(0) != 0)
+    return RuntimeValues();
+  std::string message = "a promise about the sizes of inputs does not hold";
+  if (auto text = call->getAttrOfType<mlir::StringAttr>("error_message"))
+    message = text.str();
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    const std::string placeholder = concat("{", i - 1, "}"), value = inputs[i].tensor().toString();
+    for (size_t at = 0; (at = message.find(placeholder, at)) != message.npos; at += value.size())
+      message.replace(at, placeholder.size(), value);
+  }
+  return Status(Error::interpretShape, std::move(message));
+}
+
 const CustomCalls &CustomCalls::standard() {
   static const CustomCalls calls = [] {
     CustomCalls calls;
@@ -47,6 +67,7 @@ const CustomCalls &CustomCalls::standard() {
                 return expectAlmostEqual(actual, expected, 1e-3);
               }));
     calls.add("check.eq", answerEqual);
+    calls.add("shape_assertion", assertShape);
     for (llvm::StringRef target :
          {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint",
           "annotate_device_placement", "MoveToHost", "MoveToDevice", "xla.sdy.FuncResultSharding"})

@@ -30,6 +30,7 @@ public:
   ///   check.expect_close(actual, expected)      at most 3 values of the type apart
   ///   check.expect_almost_eq(actual, expected)  at most 0.001 apart
   ///   check.eq(expected, actual) -> i1          integers equal, others 0.0001 apart
+  ///   shape_assertion(condition, sizes…)        what jax.export was promised of dynamic sizes
   static const CustomCalls &standard();
 
   void add(llvm::StringRef target, Function function) { table[target] = std::move(function); }

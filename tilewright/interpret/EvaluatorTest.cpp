@@ -330,6 +330,23 @@ TEST_F(Evaluator, ChecksReportTheFirstDifference) {
               HasSubstr("1 of 2 elements are not within 3 ulp, the first at [1]"));
 }
 
+TEST_F(Evaluator, BrokenShapeAssertionSpeaksWithItsOwnWords) {
+  const char *text = R"(
+    func.func @main(%x: tensor<?xf32>) {
+      %size = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+      %least = stablehlo.constant dense<3> : tensor<i32>
+      %ok = stablehlo.compare GE, %size, %least : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      "stablehlo.custom_call"(%ok, %size, %least) <{call_target_name = "shape_assertion",
+          has_side_effect = true}> {error_message = "n is {0}, at least {1}: {0} < {1}"}
+          : (tensor<i1>, tensor<i32>, tensor<i32>) -> ()
+      return
+    })";
+  EXPECT_TRUE(run(text, {tensorOf(f32, {3}, {1, 2, 3})}).isOk());
+  Status status = run(text, {tensorOf(f32, {2}, {1, 2})}).takeStatus();
+  EXPECT_EQ(status.error(), Error::interpretShape);
+  EXPECT_THAT(status.message(), HasSubstr("n is 2, at least 3: 2 < 3"));
+}
+
 TEST_F(Evaluator, UnknownOpsAreNamed) {
   context.allowUnregisteredDialects();
   Status status = run(R"(func.func @main() { "my.op"() : () -> () return })").takeStatus();
