@@ -89,12 +89,13 @@ def test_marked_commands_run(info, body, tmp_path):
     assert run.returncode == 0, f"{body}\n{run.stdout}\n{run.stderr}"
 
 
-def test_the_map_shows_every_folder():
+def test_the_map_shows_what_is_here_and_what_is_planned():
     text = (tree.ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-    shown = set(re.findall(r"^\| `tilewright/([\w/]+)/`", text, re.MULTILINE))
-    folders = {
-        tree.name(path.parent).split("/")[1]
-        for path in tree.files(".h", ".cpp", ".td")
-        if tree.name(path).startswith("tilewright/")
-    }
-    assert folders <= {name.split("/")[0] for name in shown}
+    rows = re.findall(r"^\| (`tilewright/.*?) \|.*\| (here|planned) \|$", text, re.MULTILINE)
+    states = {folder: state for cell, state in rows for folder in re.findall(r"`(tilewright/[\w/]+)/`", cell)}
+    sources = {tree.name(path.parent) for path in tree.files(".h", ".cpp", ".td")}
+    for folder, state in states.items():
+        here = any(f"{name}/".startswith(f"{folder}/") for name in sources)
+        assert state == ("here" if here else "planned"), folder
+    top = {"/".join(name.split("/")[:2]) for name in sources if name.startswith("tilewright/")}
+    assert top <= set(states)
