@@ -1,7 +1,7 @@
 // Changes artifacts where it matters: in their strings, entries, property lists
 // and operations, with sizes, offsets and sections made to fit again.
-#ifndef TILEWRIGHT_TEST_FUZZ_ARTIFACTMUTATOR_H
-#define TILEWRIGHT_TEST_FUZZ_ARTIFACTMUTATOR_H
+#ifndef TEST_FUZZ_ARTIFACTMUTATOR_H
+#define TEST_FUZZ_ARTIFACTMUTATOR_H
 
 #include <cstddef>
 #include <cstdint>
@@ -37,4 +37,4 @@ std::string mutateBits(std::string_view artifact, Random &random);
 
 } // namespace tilewright::fuzz
 
-#endif // TILEWRIGHT_TEST_FUZZ_ARTIFACTMUTATOR_H
+#endif // TEST_FUZZ_ARTIFACTMUTATOR_H

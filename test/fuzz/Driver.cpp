@@ -43,7 +43,7 @@ int main(int argc, char **argv) {
     else if (argument.starts_with("--write="))
       write = argument.substr(8);
     else if (std::filesystem::is_directory(argument))
-      for (const auto &entry : std::filesystem::recursive_directory_iterator(argument)) {
+      for (const auto &entry : std::filesystem::directory_iterator(argument)) {
         if (entry.is_regular_file())
           files.push_back(entry.path());
       }

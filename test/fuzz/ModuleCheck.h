@@ -1,6 +1,6 @@
 // ModuleCheck: the promises of bytecode::Module, looked at from outside.
-#ifndef TILEWRIGHT_TEST_FUZZ_MODULECHECK_H
-#define TILEWRIGHT_TEST_FUZZ_MODULECHECK_H
+#ifndef TEST_FUZZ_MODULECHECK_H
+#define TEST_FUZZ_MODULECHECK_H
 
 #include "tilewright/import/bytecode/Module.h"
 
@@ -17,4 +17,4 @@ size_t tableBytes(const bytecode::Module &module);
 
 } // namespace tilewright::fuzz
 
-#endif // TILEWRIGHT_TEST_FUZZ_MODULECHECK_H
+#endif // TEST_FUZZ_MODULECHECK_H

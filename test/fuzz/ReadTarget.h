@@ -1,6 +1,6 @@
 // What every fuzzer of the artifact reader runs on each input.
-#ifndef TILEWRIGHT_TEST_FUZZ_READTARGET_H
-#define TILEWRIGHT_TEST_FUZZ_READTARGET_H
+#ifndef TEST_FUZZ_READTARGET_H
+#define TEST_FUZZ_READTARGET_H
 
 #include <cstddef>
 #include <cstdint>
@@ -16,4 +16,4 @@ bool checkArtifact(std::span<const uint8_t> artifact);
 
 } // namespace tilewright::fuzz
 
-#endif // TILEWRIGHT_TEST_FUZZ_READTARGET_H
+#endif // TEST_FUZZ_READTARGET_H
