@@ -1,6 +1,7 @@
 // Runs programs that judge themselves: each is read, @main is evaluated, and
 // its check.* calls decide. usage: run-conformance FOLDER WRONG [NAME…]
 //
+// Programs are portable artifacts (.mlirbc) or text of our dialects (.mlir).
 // Artifacts whose name begins with `dynamic.` have no expected results and are
 // left out. WRONG lists artifacts whose expected results are wrong, one line
 // each, "name: reason"; they must fail. NAME runs only files whose name
@@ -10,6 +11,7 @@
 #include "tilewright/interpret/Evaluator.h"
 
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
 
 #include <algorithm>
 #include <atomic>
@@ -29,6 +31,13 @@ static constexpr int skipped = 77;
 static Status runFile(const std::filesystem::path &path) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   const Options options;
+  if (path.extension() == ".mlir") {
+    loadImportDialects(context);
+    auto module = mlir::parseSourceFile<mlir::ModuleOp>(path.string(), &context);
+    if (!module)
+      return Status(Code::invalidArgument, "the text cannot be parsed");
+    return interpret::evaluate(*module, "main", {}, options.interpret).takeStatus();
+  }
   TILEWRIGHT_ASSIGN(ArtifactFile file, ArtifactFile::open(path.string(), options.import));
   TILEWRIGHT_ASSIGN(mlir::OwningOpRef<mlir::ModuleOp> module,
                     importArtifact(context, file, options.import));
@@ -66,7 +75,9 @@ int main(int argc, char **argv) {
   std::vector<std::filesystem::path> files;
   for (const auto &entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    if (entry.path().extension() == ".mlirbc" && !name.starts_with("dynamic.") && isWanted(name))
+    const std::string extension = entry.path().extension().string();
+    if ((extension == ".mlirbc" || extension == ".mlir") && !name.starts_with("dynamic.") &&
+        isWanted(name))
       files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
@@ -96,6 +107,6 @@ int main(int argc, char **argv) {
     else if (!wanted.empty())
       std::printf("pass %s\n", files[i].filename().c_str());
   }
-  std::printf("%zu of %zu artifacts pass, %zu are wrong themselves\n", passed, files.size(), known);
+  std::printf("%zu of %zu programs pass, %zu are wrong themselves\n", passed, files.size(), known);
   return files.empty() || unexpected != 0;
 }
