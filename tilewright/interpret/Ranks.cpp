@@ -12,6 +12,10 @@ World::World(RankGrid grid, Feeds feeds) : size(grid), feeds(std::move(feeds)) {
 Result<std::vector<RuntimeValues>>
 World::run(const std::function<Result<RuntimeValues>(int64_t rank)> &body) {
   const int64_t count = size.count();
+  if (count > maxRanks)
+    return Status(Error::interpretGroups,
+                  concat("the program is for ", count, " ranks, but one process simulates at most ",
+                         maxRanks, "; evaluate it for a smaller mesh"));
   std::vector<RuntimeValues> results(static_cast<size_t>(count));
   std::vector<Status> statuses(static_cast<size_t>(count));
   auto runRank = [&](int64_t rank) {

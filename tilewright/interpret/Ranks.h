@@ -39,6 +39,9 @@ struct Feeds {
 /// Thread-safe; each rank calls from its own thread.
 class World {
 public:
+  /// Each rank is a thread, and a process has so many.
+  static constexpr int64_t maxRanks = 256;
+
   explicit World(RankGrid grid, Feeds feeds = {});
 
   const RankGrid &grid() const { return size; }
@@ -46,6 +49,7 @@ public:
   /// Runs `body` once per rank, each on a thread of its own (a single rank
   /// stays on this one), and gives their results by rank. The first rank to
   /// fail decides the failure; the others are woken up.
+  ///  - interpretGroups: the grid has more than maxRanks.
   Result<std::vector<RuntimeValues>>
   run(const std::function<Result<RuntimeValues>(int64_t rank)> &body);
 

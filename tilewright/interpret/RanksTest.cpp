@@ -84,6 +84,14 @@ TEST(World, AFailureWakesTheOthersAndIsTheOneReported) {
   EXPECT_EQ(aborted, 2);
 }
 
+TEST(World, MoreRanksThanThreadsAreRefused) {
+  World world({1, World::maxRanks + 1});
+  Status status =
+      world.run([](int64_t) -> Result<RuntimeValues> { return RuntimeValues(); }).takeStatus();
+  EXPECT_EQ(status.error(), Error::interpretGroups);
+  EXPECT_THAT(status.message(), HasSubstr("257 ranks, but one process simulates at most 256"));
+}
+
 TEST(World, FeedsRunDry) {
   World world({1, 1}, Feeds{{numbered(1)}, {}});
   EXPECT_EQ(numberOf(*world.takeInfeed()), 1);
