@@ -148,6 +148,10 @@ LogicalResult TensorShardingAttr::verify(EmitError emitError, Attribute meshOrRe
                                          ArrayRef<AxisRefAttr> unreduced, Reduction reduction) {
   if (!isa_and_nonnull<MeshAttr, FlatSymbolRefAttr>(meshOrRef))
     return emitError() << "a sharding is on a mesh or on the name of one, got " << meshOrRef;
+  // A number read from a file need not be one of the enumeration's.
+  if (!symbolizeReduction(static_cast<uint32_t>(reduction)))
+    return emitError() << "a reduction is 0 (sum), 1 (max) or 2 (min), got "
+                       << static_cast<uint32_t>(reduction);
   if (unreduced.empty() && reduction != Reduction::Sum)
     return emitError() << "only a sharding with unreduced axes can have a reduction, got '"
                        << stringifyReduction(reduction) << "' and no unreduced axes";
