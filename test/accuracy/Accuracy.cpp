@@ -94,6 +94,7 @@ template <typename Take> void measureAll(const Arguments &arguments, Take take) 
       run(binaryOps(), [&](ScalarOp op) { return measureBinary(op, type, effort); });
     }
   }
+  mpfr_free_cache(); // this thread's; those of inParallel free their own
 }
 
 int check(const char *path, const Arguments &arguments) {

@@ -140,6 +140,7 @@ Measurement inParallel(unsigned jobs, uint64_t count,
   for (unsigned job = 0; job < jobs; ++job)
     threads.emplace_back([&, job] {
       found[job] = piece(count / jobs * job, job + 1 == jobs ? count : count / jobs * (job + 1));
+      mpfr_free_cache(); // MPFR keeps constants for each thread
     });
   Measurement total;
   for (unsigned job = 0; job < jobs; ++job) {

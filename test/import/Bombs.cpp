@@ -30,7 +30,6 @@ struct Bomb {
   Error error;
   /// Made only in the process that is to survive it.
   std::function<std::string()> make;
-  ImportOptions options = {};
 };
 
 #if __has_feature(address_sanitizer)
@@ -63,7 +62,7 @@ public:
   std::vector<Bomb> bombs;
 
   void add(std::string name, Error error, std::function<std::string()> make) {
-    bombs.push_back({std::move(name), error, std::move(make), {}});
+    bombs.push_back({std::move(name), error, std::move(make)});
   }
   /// The sample with something done to it.
   void changed(std::string name, Error error, std::function<void(RawArtifact &)> change) {
@@ -406,18 +405,15 @@ void BombList::operations() {
        Bytes().varint(R::returnOp).byte(0x44).varint(0).varint(count));
     op("name", Error::opNameIndex, Bytes().varint(count).byte(0).varint(0));
   }
-  // Each operation allowed is one that is kept, so the memory is the option's doing.
-  const uint64_t allowed = 4000000;
   add("more operations than allowed", Error::limitOps, [=] {
     RawArtifact a = R::sample();
-    const uint64_t ops = allowed + 1;
+    const uint64_t ops = static_cast<uint64_t>(ImportOptions().maxOps) + 1;
     std::string one = Bytes().varint(R::returnOp).byte(0).varint(0).data, body;
     body.reserve(ops * one.size());
     for (uint64_t i = 0; i < ops; ++i)
       body += one;
     return withBody(a, body, ops);
   });
-  bombs.back().options.maxOps = allowed;
 }
 
 void BombList::strings() {
@@ -558,7 +554,7 @@ std::string explode(const Bomb &bomb, double &slowest, long &largest) {
     setrlimit(RLIMIT_CPU, &seconds);
     rusage before{}, after{};
     getrusage(RUSAGE_SELF, &before);
-    Status status = read(std::as_bytes(std::span(bytes)), bomb.options).takeStatus();
+    Status status = read(std::as_bytes(std::span(bytes)), ImportOptions()).takeStatus();
     getrusage(RUSAGE_SELF, &after);
     auto micros = [](const rusage &r) {
       return (r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000l + r.ru_utime.tv_usec +
