@@ -56,9 +56,12 @@ template <ElementType type> static void store(std::byte *data, const Scalar &val
   } else if constexpr (numerics::isReal(type)) {
     write(data, static_cast<StorageOf<type>>(numerics::detail::encodeFrom<type>(value.r)));
   } else {
-    // Integers of 2 and 4 bits are stored sign-extended to the byte, or
-    // zero-extended, as portable artifacts have them.
-    write(data, static_cast<StorageOf<type>>(value.u));
+    // Integers of 2 and 4 bits lie in the low bits of their byte, the high ones
+    // zero, as in portable artifacts: equal elements have equal bytes.
+    constexpr unsigned bits = numerics::bitWidth(type);
+    constexpr uint64_t mask =
+        bits < 8 && type != ElementType::pred ? (1u << bits) - 1 : ~uint64_t(0);
+    write(data, static_cast<StorageOf<type>>(value.u & mask));
   }
 }
 

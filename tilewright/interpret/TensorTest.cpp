@@ -10,6 +10,16 @@ using namespace tilewright;
 using namespace tilewright::interpret;
 using testing::HasSubstr;
 
+TEST(Scalar, SubByteIntegersKeepTheirHighBitsZero) {
+  std::byte byte{0xFF};
+  storeScalar(ElementType::i4, &byte, Scalar::ofSigned(-2));
+  EXPECT_EQ(byte, std::byte{0x0E});
+  EXPECT_EQ(loadScalar(ElementType::i4, &byte).i, -2);
+  storeScalar(ElementType::i2, &byte, Scalar::ofSigned(-1));
+  EXPECT_EQ(byte, std::byte{0x03});
+  EXPECT_EQ(loadScalar(ElementType::i2, &byte).i, -1);
+}
+
 TEST(Tensor, CopiesShareTheirBytesAndAreThenImmutable) {
   Context context;
   Tensor tensor =
