@@ -34,6 +34,8 @@ TEST(Npy, RawBytesMatchSmallTypesOfTheirSize) {
   EXPECT_FALSE(matches("|V1", ElementType::bf16));
   EXPECT_FALSE(matches("<f4", ElementType::i32));
   EXPECT_TRUE(matches("|b1", ElementType::pred));
+  EXPECT_TRUE(matches("<f1", ElementType::f8E5M2));
+  EXPECT_FALSE(matches("<f1", ElementType::f8E4M3FN));
 }
 
 /// Error::npyMalformed
