@@ -168,8 +168,8 @@ the exact number in ulps of its magnitude, for parts between 2^-10 and 2^10 in s
       coverage(rows, all, wide), ".\n\n", table(rows, all, wide), R"(
 ## Making it again
 
-    build/dev/test/accuracy/accuracy rows --jobs=2 --samples=100000000 --wide-samples=1000000 > rows.tsv
-    build/dev/test/accuracy/accuracy render rows.tsv > docs/reference/accuracy.md
+    build/dev/test/accuracy/accuracy rows --jobs=2 --samples=100000000 --wide-samples=1000000 > test/accuracy/rows.tsv
+    build/dev/test/accuracy/accuracy render test/accuracy/rows.tsv > docs/reference/accuracy.md
 
 takes some hours; `--type=f32 --op=sine` measures a part, and rows of several runs can be joined.
 )");

@@ -33,6 +33,12 @@ def changed_cell(page, section, op, column, text):
     return head + separator + "\n".join(lines)
 
 
+def test_the_page_is_rendered_from_the_rows_beside_it():
+    result = run("render", ROOT / "test/accuracy/rows.tsv")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == PAGE.read_text(encoding="utf-8")
+
+
 def test_the_page_as_it_is_holds(tmp_path):
     result = check(tmp_path, PAGE.read_text(encoding="utf-8"))
     assert result.returncode == 0, result.stderr
