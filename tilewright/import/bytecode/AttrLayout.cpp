@@ -1,6 +1,7 @@
 #include "tilewright/import/bytecode/AttrLayout.h"
 
-#include <array>
+#include "tilewright/import/bytecode/CodeIndex.h"
+
 #include <initializer_list>
 
 namespace tilewright::bytecode {
@@ -122,23 +123,13 @@ constexpr AttrLayout rows[] = {
             {W::signedNumber, b, Want::anything, 3}}),
 };
 
-constexpr size_t codeLimit = 32;
-
-/// Row numbers plus one by dialect and code; 0 where there is none.
-constexpr std::array<std::array<uint8_t, codeLimit>, 3> rowByCode = [] {
-  std::array<std::array<uint8_t, codeLimit>, 3> index{};
-  for (size_t row = 0; row < std::size(rows); ++row)
-    index[static_cast<size_t>(rows[row].dialect)][rows[row].code] = static_cast<uint8_t>(row + 1);
-  return index;
-}();
+constexpr CodeIndex<32> index(rows);
 
 } // namespace
 
 const AttrLayout *findAttrLayout(Dialect dialect, uint64_t code) {
-  if (code >= codeLimit)
-    return nullptr;
-  uint8_t row = rowByCode[static_cast<size_t>(dialect)][code];
-  return row ? &rows[row - 1] : nullptr;
+  std::optional<size_t> row = index.find(dialect, code);
+  return row ? &rows[*row] : nullptr;
 }
 
 std::span<const AttrLayout> attrLayouts() { return rows; }

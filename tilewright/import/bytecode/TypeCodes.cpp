@@ -1,6 +1,7 @@
 #include "tilewright/import/bytecode/TypeCodes.h"
 
-#include <array>
+#include "tilewright/import/bytecode/CodeIndex.h"
+
 #include <iterator>
 
 namespace tilewright::bytecode {
@@ -97,23 +98,13 @@ constexpr TypeCode rows[] = {
     real(builtin, 32, ElementType::f8E8M0FNU),
 };
 
-constexpr size_t codeLimit = 64;
-
-/// Row numbers plus one by dialect and code; 0 where there is none.
-constexpr std::array<std::array<uint8_t, codeLimit>, 3> rowByCode = [] {
-  std::array<std::array<uint8_t, codeLimit>, 3> index{};
-  for (size_t row = 0; row < std::size(rows); ++row)
-    index[static_cast<size_t>(rows[row].dialect)][rows[row].code] = static_cast<uint8_t>(row + 1);
-  return index;
-}();
+constexpr CodeIndex<64> index(rows);
 
 } // namespace
 
 const TypeCode *findTypeCode(Dialect dialect, uint64_t code) {
-  if (code >= codeLimit)
-    return nullptr;
-  uint8_t row = rowByCode[static_cast<size_t>(dialect)][code];
-  return row ? &rows[row - 1] : nullptr;
+  std::optional<size_t> row = index.find(dialect, code);
+  return row ? &rows[*row] : nullptr;
 }
 
 const TypeCode *findTypeCode(const Type &type) {
