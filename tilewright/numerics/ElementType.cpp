@@ -2,6 +2,18 @@
 
 namespace tilewright::numerics {
 
+std::optional<ElementType> integerOfWidth(unsigned width, bool isUnsigned) {
+  if (width == 1)
+    return ElementType::pred;
+  ElementKind kind = isUnsigned ? ElementKind::unsignedInteger : ElementKind::signedInteger;
+  for (size_t i = 0; i < elementTypeCount; ++i) {
+    ElementType type = static_cast<ElementType>(i);
+    if (kindOf(type) == kind && bitWidth(type) == width)
+      return type;
+  }
+  return std::nullopt;
+}
+
 std::optional<ElementType> elementTypeNamed(std::string_view name) {
   for (size_t i = 0; i < elementTypeCount; ++i)
     if (spelling(static_cast<ElementType>(i)) == name)

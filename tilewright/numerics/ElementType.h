@@ -47,6 +47,9 @@ constexpr size_t storageBytes(ElementType type) { return (bitWidth(type) + 7) / 
 constexpr std::string_view spelling(ElementType type) {
   return detail::elementRows[static_cast<size_t>(type)].spelling;
 }
+/// The integer of this width: pred for 1, nothing for widths no tensor has.
+std::optional<ElementType> integerOfWidth(unsigned width, bool isUnsigned);
+
 /// The inverse of spelling().
 std::optional<ElementType> elementTypeNamed(std::string_view spelling);
 

@@ -36,3 +36,13 @@ TEST(Shape, EmptyShapeMayHaveHugeDimensions) {
 TEST(Shape, NegativeDimensionIsRefused) {
   EXPECT_EQ(Shape::create({2, -1}).takeStatus().code(), Code::invalidArgument);
 }
+
+TEST(ElementType, IntegersAreFoundByWidth) {
+  for (size_t i = 0; i < elementTypeCount; ++i) {
+    ElementType type = static_cast<ElementType>(i);
+    if (isInteger(type))
+      EXPECT_EQ(integerOfWidth(bitWidth(type), isUnsigned(type)), type) << spelling(type);
+  }
+  EXPECT_EQ(integerOfWidth(1, false), ElementType::pred);
+  EXPECT_EQ(integerOfWidth(24, true), std::nullopt);
+}
