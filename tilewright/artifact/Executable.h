@@ -1,0 +1,220 @@
+// Executable: what the compiler hands to the runtime, as plain structs.
+#ifndef TILEWRIGHT_ARTIFACT_EXECUTABLE_H
+#define TILEWRIGHT_ARTIFACT_EXECUTABLE_H
+
+#include "tilewright/numerics/ElementType.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace tilewright::artifact {
+
+using numerics::ElementType;
+
+/// An index into one of the tables of the Executable.
+using Index = uint32_t;
+inline constexpr Index none = ~Index(0);
+
+struct TensorType {
+  ElementType element = ElementType::pred;
+  std::vector<int64_t> dims;
+  bool operator==(const TensorType &) const = default;
+};
+
+/// A configuration value of a library kernel, custom call or collective. Elements
+/// keep their type, because handlers of custom calls ask for it.
+struct Attribute;
+struct Elements {
+  ElementType type = ElementType::i64;
+  bool isScalar = false;
+  std::vector<std::byte> bytes; // storageBytes(type) each
+  bool operator==(const Elements &) const = default;
+};
+using AttributeValue = std::variant<std::string, Elements, std::vector<Attribute>>;
+struct Attribute {
+  std::string name;
+  AttributeValue value;
+  bool operator==(const Attribute &) const;
+};
+inline bool Attribute::operator==(const Attribute &) const = default;
+
+/// Where an allocation comes from when the executable runs.
+enum class Storage : uint8_t {
+  parameter, // the caller's buffer number `index`
+  result,    // a new buffer that becomes result number `index`
+  constant,  // the constants, from byte `index`; never written
+  temporary, // one arena for each run
+};
+
+/// A piece of memory that steps read and write slices of.
+struct Allocation {
+  Storage storage = Storage::temporary;
+  uint64_t index = 0; // see Storage; for a temporary, its offset in the arena of its space
+  int64_t bytes = 0;
+  uint8_t space = 0; // colour: 0 device, 1 pinned host
+  bool operator==(const Allocation &) const = default;
+};
+
+/// Bytes of an allocation. Offsets are multiples of 64.
+struct Slice {
+  Index allocation = 0;
+  int64_t offset = 0;
+  int64_t bytes = 0;
+  bool operator==(const Slice &) const = default;
+};
+
+/// A slice seen as a tensor; `type` is an index into Executable::types.
+struct Operand {
+  Slice slice;
+  Index type = 0;
+  bool operator==(const Operand &) const = default;
+};
+
+/// Generated code: `void symbol(void *const *buffers, int64_t begin, int64_t end, std::byte
+/// *scratch)` does work items [begin, end) of its grid.
+struct Kernel {
+  std::string symbol;
+  int64_t grid = 1;
+  int64_t scratchBytes = 0; // for each call
+  int64_t itemCost = 0;     // estimated nanoseconds for one work item, for choosing a grain
+  bool operator==(const Kernel &) const = default;
+};
+
+/// A kernel of the runtime's library with its configuration. `bodies` are
+/// symbols of scalar functions: `void body(const void *const *args, void *const *results)`.
+struct Library {
+  std::string name;
+  std::vector<Attribute> attributes;
+  std::vector<std::string> bodies;
+  bool operator==(const Library &) const = default;
+};
+
+struct LaunchStep {
+  Index kernel = 0;
+  std::vector<Slice> buffers; // operands, then results
+  bool operator==(const LaunchStep &) const = default;
+};
+struct LibraryStep {
+  Index library = 0;
+  std::vector<Operand> operands, results;
+  bool operator==(const LibraryStep &) const = default;
+};
+/// A handler that the user, JAX or we registered by name.
+struct CustomCallStep {
+  std::string target;
+  int32_t apiVersion = 0;
+  std::string opaque;                // versions 1 to 3: the configuration as the program has it
+  std::vector<Attribute> attributes; // version 4: a typed dictionary
+  std::vector<Operand> operands, results;
+  bool operator==(const CustomCallStep &) const = default;
+};
+struct CopyStep {
+  Slice from, to; // equal bytes
+  bool operator==(const CopyStep &) const = default;
+};
+/// Runs block `condition`; while the byte at `predicate` is not 0 runs `body` and `condition`
+/// again. The loop's values live in slices that the blocks read and write.
+struct WhileStep {
+  Index condition = 0, body = 0;
+  Slice predicate;
+  /// Known when the loop counts: then `condition` need not run. -1 otherwise.
+  int64_t tripCount = -1;
+  bool operator==(const WhileStep &) const = default;
+};
+/// Runs one of the blocks: by an i32 (out of range takes the last), or by a pred (0 takes the
+/// second).
+struct BranchStep {
+  Slice selector;
+  bool isPredicate = false;
+  std::vector<Index> blocks;
+  bool operator==(const BranchStep &) const = default;
+};
+/// Begins a collective; the results may be read after the CollectiveDone of the same `id`.
+/// All ranks issue the collectives of one clique in the order of `order`.
+struct CollectiveStartStep {
+  std::string kind; // "all_reduce", "all_gather", "reduce_scatter", "all_to_all",
+                    // "collective_permute", "collective_broadcast"
+  uint32_t id = 0;
+  uint32_t order = 0;
+  std::vector<std::vector<int64_t>> groups; // of ranks; for collective_permute, pairs
+  std::vector<Attribute> attributes;        // "dimension", "body", …
+  std::vector<std::string> bodies;
+  std::vector<Operand> operands, results;
+  bool operator==(const CollectiveStartStep &) const = default;
+};
+struct CollectiveDoneStep {
+  uint32_t id = 0;
+  bool operator==(const CollectiveDoneStep &) const = default;
+};
+
+using StepAction = std::variant<LaunchStep, LibraryStep, CustomCallStep, CopyStep, WhileStep,
+                                BranchStep, CollectiveStartStep, CollectiveDoneStep>;
+struct Step {
+  StepAction action;
+  std::string name;     // what a timeline shows: "fusion.3 softmax"
+  std::string location; // the user's file and line
+  bool operator==(const Step &) const = default;
+};
+struct Block {
+  std::vector<Step> steps;
+  bool operator==(const Block &) const = default;
+};
+
+enum class Donation : uint8_t { none, may, must };
+
+struct Parameter {
+  TensorType type;
+  std::string memoryKind = "device";
+  Donation donation = Donation::none;
+  std::string sharding; // xla.OpSharding, serialised; empty is replicated
+  bool operator==(const Parameter &) const = default;
+};
+struct ResultInfo {
+  TensorType type;
+  std::string memoryKind = "device";
+  /// The parameter whose buffer this result takes over when that one is donated.
+  Index aliasOf = none;
+  std::string sharding;
+  bool operator==(const ResultInfo &) const = default;
+};
+
+/// What the object code was made for.
+struct Target {
+  std::string triple;                // "x86_64-unknown-linux-gnu"
+  std::string cpu;                   // the row of the chip table: "x86-64-v4"
+  std::vector<std::string> features; // which the machine must have
+  bool operator==(const Target &) const = default;
+};
+
+/// A compiled program. Writer.h makes bytes of it, Reader.h checks every field
+/// on the way back, so whoever holds one read by readExecutable may index freely.
+struct Executable {
+  std::string name;
+  Target target;
+  std::array<uint8_t, 16> fingerprint = {}; // of everything else; equal programs have equal ones
+  int64_t replicas = 1, partitions = 1;
+
+  std::vector<Parameter> parameters;
+  std::vector<ResultInfo> results;
+
+  std::vector<TensorType> types;
+  std::vector<Allocation> allocations;
+  int64_t arenaBytes[2] = {0, 0}; // of temporaries, by space
+  std::vector<Kernel> kernels;
+  std::vector<Library> libraries;
+  std::vector<Block> blocks; // the first is the program
+  std::vector<std::byte> constants;
+  std::vector<std::byte> object; // an ELF relocatable file, empty if nothing was generated
+
+  /// What tools show: "flops", "bytes accessed", "fusions" …
+  std::vector<Attribute> statistics;
+  bool operator==(const Executable &) const = default;
+};
+
+} // namespace tilewright::artifact
+
+#endif // TILEWRIGHT_ARTIFACT_EXECUTABLE_H

@@ -1,0 +1,56 @@
+// Library: kernels that are written, not generated, and how a plan finds them.
+#ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_LIBRARY_H
+#define TILEWRIGHT_RUNTIME_CPU_LIBRARY_LIBRARY_H
+
+#include "tilewright/artifact/Executable.h"
+#include "tilewright/numerics/Shape.h"
+#include "tilewright/support/Status.h"
+#include "tilewright/support/ThreadPool.h"
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+
+namespace tilewright::runtime::cpu {
+
+using artifact::Attribute;
+using artifact::TensorType;
+using numerics::ElementType;
+using numerics::Shape;
+
+/// A scalar function that the compiler generated from a region.
+using Body = void (*)(const void *const *args, void *const *results);
+
+/// What is known when the executable is loaded.
+struct LibraryCall {
+  std::string_view name;
+  std::span<const Attribute> attributes;
+  std::span<const Body> bodies;
+  std::span<const TensorType> operands, results;
+};
+
+/// What is known when it runs. Pointers are 64-byte aligned, in the order of the call's types.
+struct LibraryRun {
+  std::span<const std::byte *const> operands;
+  std::span<std::byte *const> results;
+  ThreadPool &pool;
+};
+
+/// A kernel with its configuration checked, ready to run many times and from
+/// several threads at once.
+class LibraryKernel {
+public:
+  virtual ~LibraryKernel() = default;
+  virtual Status run(const LibraryRun &run) const = 0;
+};
+
+/// Makes the kernel for a call, or says what about it is not supported. Shapes
+/// and attributes come from a file, so everything is checked here and nothing in `run`.
+///  - libraryUnknown: no kernel has this name.
+///  - libraryCall: its attributes, types or shapes do not fit together.
+Result<std::unique_ptr<LibraryKernel>> prepareLibraryKernel(const LibraryCall &call);
+
+} // namespace tilewright::runtime::cpu
+
+#endif // TILEWRIGHT_RUNTIME_CPU_LIBRARY_LIBRARY_H

@@ -1,0 +1,102 @@
+#include "tilewright/support/ThreadPool.h"
+
+#include <algorithm>
+
+namespace tilewright {
+
+struct ThreadPool::Loop {
+  Piece piece;
+  void *context;
+  int64_t count, step;
+  std::atomic<int64_t> next = 0;
+  std::atomic<unsigned> inside = 0; // workers that may still touch this loop
+};
+
+/// How long a worker looks for the next loop before it sleeps: waking costs
+/// about as much as this many looks.
+constexpr int looksBeforeSleep = 2000;
+/// Pieces for each thread, so that one that was interrupted does not hold up the rest.
+constexpr int64_t piecesPerThread = 4;
+
+static thread_local bool insideLoop = false;
+
+bool ThreadPool::isInsideLoop() { return insideLoop; }
+
+ThreadPool::ThreadPool(unsigned threads) {
+  for (unsigned i = 1; i < threads; ++i)
+    workers.emplace_back([this] { workUntilStopped(); });
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    std::lock_guard lock(mutex);
+    stopping = true;
+    round.fetch_add(1, std::memory_order_release);
+  }
+  started.notify_all();
+  for (std::thread &worker : workers)
+    worker.join();
+}
+
+void ThreadPool::takePieces(Loop &loop) {
+  insideLoop = true;
+  for (;;) {
+    int64_t begin = loop.next.fetch_add(loop.step, std::memory_order_relaxed);
+    if (begin >= loop.count)
+      break;
+    loop.piece(loop.context, begin, std::min(begin + loop.step, loop.count));
+  }
+  insideLoop = false;
+}
+
+void ThreadPool::run(int64_t count, int64_t grain, Piece piece, void *context) {
+  std::lock_guard myTurn(turn);
+  int64_t pieces = piecesPerThread * threadCount();
+  int64_t step = std::max<int64_t>({grain, (count + pieces - 1) / pieces, 1});
+  Loop mine{piece, context, count, step};
+  {
+    std::lock_guard lock(mutex);
+    loop = &mine;
+    round.fetch_add(1, std::memory_order_release);
+  }
+  started.notify_all();
+  takePieces(mine);
+  // Nobody new may enter; those inside must leave before `mine` goes away.
+  std::unique_lock lock(mutex);
+  loop = nullptr;
+  finished.wait(lock, [&] { return mine.inside.load(std::memory_order_acquire) == 0; });
+}
+
+void ThreadPool::workUntilStopped() {
+  uint64_t seen = 0;
+  for (;;) {
+    for (int look = 0; look < looksBeforeSleep && round.load(std::memory_order_acquire) == seen;
+         ++look)
+#if defined(__x86_64__)
+      __builtin_ia32_pause();
+#else
+      std::this_thread::yield();
+#endif
+    Loop *current = nullptr;
+    {
+      std::unique_lock lock(mutex);
+      started.wait(lock, [&] { return round.load(std::memory_order_relaxed) != seen; });
+      if (stopping)
+        return;
+      seen = round.load(std::memory_order_relaxed);
+      current = loop;
+      if (current)
+        current->inside.fetch_add(1, std::memory_order_relaxed);
+    }
+    if (!current)
+      continue;
+    takePieces(*current);
+    {
+      std::lock_guard lock(mutex);
+      current->inside.fetch_sub(1, std::memory_order_release);
+    }
+    finished.notify_all();
+  }
+}
+
+} // namespace tilewright
