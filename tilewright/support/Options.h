@@ -48,6 +48,7 @@ struct Options {
 };
 
 using ImportOptions = Options::import_options;
+using CompileOptions = Options::compile_options;
 using InterpretOptions = Options::interpret_options;
 
 } // namespace tilewright

@@ -4,6 +4,7 @@
 #include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/tile/TileDialect.h"
+#include "tilewright/transform/schedule/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,6 +20,7 @@
 
 int main(int argc, char **argv) {
   mlir::registerTransformsPasses();
+  tilewright::schedule::registerTilewrightSchedulePasses();
 
   mlir::DialectRegistry registry;
   registry.insert<mlir::affine::AffineDialect, mlir::arith::ArithDialect,
@@ -26,6 +28,8 @@ int main(int argc, char **argv) {
                   mlir::quant::QuantDialect, mlir::scf::SCFDialect, mlir::tensor::TensorDialect,
                   tilewright::exec::ExecDialect, tilewright::sdy::SdyDialect,
                   tilewright::stablehlo::StablehloDialect, tilewright::tile::TileDialect>();
+  registry.insert<mlir::func::FuncDialect, mlir::quant::QuantDialect, tilewright::exec::ExecDialect,
+                  tilewright::sdy::SdyDialect, tilewright::stablehlo::StablehloDialect>();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "tilewright-opt: checks IR and runs passes on it\n", registry));
 }
