@@ -49,6 +49,8 @@ struct Options {
 
 using ImportOptions = Options::import_options;
 using InterpretOptions = Options::interpret_options;
+using SimplifyOptions = Options::simplify_options;
+using FuseOptions = Options::fuse_options;
 
 } // namespace tilewright
 

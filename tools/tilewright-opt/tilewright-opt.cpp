@@ -1,7 +1,9 @@
 // tilewright-opt: reads IR, checks it, runs passes, prints it. For tests and
 // for looking at one step of the compiler at a time.
+#include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
+#include "tilewright/transform/simplify/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Quant/IR/Quant.h"
@@ -11,10 +13,11 @@
 
 int main(int argc, char **argv) {
   mlir::registerTransformsPasses();
+  tilewright::simplify::registerSimplifyPasses();
 
   mlir::DialectRegistry registry;
-  registry.insert<mlir::func::FuncDialect, mlir::quant::QuantDialect, tilewright::sdy::SdyDialect,
-                  tilewright::stablehlo::StablehloDialect>();
+  registry.insert<mlir::func::FuncDialect, mlir::quant::QuantDialect, tilewright::exec::ExecDialect,
+                  tilewright::sdy::SdyDialect, tilewright::stablehlo::StablehloDialect>();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "tilewright-opt: checks IR and runs passes on it\n", registry));
 }
