@@ -50,6 +50,8 @@ struct Options {
 using ImportOptions = Options::import_options;
 using CompileOptions = Options::compile_options;
 using InterpretOptions = Options::interpret_options;
+using SimplifyOptions = Options::simplify_options;
+using FuseOptions = Options::fuse_options;
 
 } // namespace tilewright
 

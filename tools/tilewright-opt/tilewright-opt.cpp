@@ -5,6 +5,7 @@
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/tile/TileDialect.h"
 #include "tilewright/transform/schedule/Passes.h"
+#include "tilewright/transform/simplify/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -28,6 +29,9 @@ int main(int argc, char **argv) {
                   mlir::quant::QuantDialect, mlir::scf::SCFDialect, mlir::tensor::TensorDialect,
                   tilewright::exec::ExecDialect, tilewright::sdy::SdyDialect,
                   tilewright::stablehlo::StablehloDialect, tilewright::tile::TileDialect>();
+  tilewright::simplify::registerSimplifyPasses();
+
+  mlir::DialectRegistry registry;
   registry.insert<mlir::func::FuncDialect, mlir::quant::QuantDialect, tilewright::exec::ExecDialect,
                   tilewright::sdy::SdyDialect, tilewright::stablehlo::StablehloDialect>();
   return mlir::asMainReturnCode(
