@@ -19,6 +19,14 @@ def Tile_Dialect : Dialect {
     tiles are `scf.for` with tiles carried; indices are `arith` and `affine.apply`.
     Element computations are `arith`, `math` and `complex` on scalars, in the
     region of `tile.map`, with StableHLO's meaning written out.
+
+    Element types are those of MLIR without signs: `ui8` of the input is `i8` here,
+    and what differs (division, comparison, conversion) is in the regions. A scalar that
+    a kernel reads from memory is a tile of rank 0 and `tensor.extract %t[]`.
+
+    A kernel's memrefs may have another shape than the tensors that are given to it,
+    with as many elements: memory is row-major, so a reshape of a whole tensor is free,
+    and dimensions that a kernel treats alike are one dimension in it.
   }];
 }
 
@@ -44,7 +52,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, Symbol, AutomaticAlloc
       %zero = arith.constant 0 : index
       %row = tile.load %x[%i, %zero] : memref<128x512xf32> -> tensor<1x512xf32>
       %low = arith.constant 0xFF800000 : f32
-      %max = tile.reduce %row init %low dims [1] : tensor<1x512xf32> -> tensor<1xf32> {
+      %max = tile.reduce %row init %low : f32 dims [1] : tensor<1x512xf32> -> tensor<1xf32> {
       ^bb0(%a: f32, %b: f32):
         %m = arith.maximumf %a, %b : f32
         tile.yield %m : f32
