@@ -52,6 +52,7 @@ using CompileOptions = Options::compile_options;
 using InterpretOptions = Options::interpret_options;
 using SimplifyOptions = Options::simplify_options;
 using FuseOptions = Options::fuse_options;
+using RuntimeOptions = Options::runtime_options;
 
 } // namespace tilewright
 
