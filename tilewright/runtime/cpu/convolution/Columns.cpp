@@ -78,7 +78,7 @@ void Columns::makeLines(const T *input, int64_t lineBegin, int64_t lineEnd, int6
         const int64_t at = axes[d].inputAt(place.at[d], row % axes[d].taps);
         row /= axes[d].taps;
         isInside &= axes[d].isInside(at);
-        offset += at * axisStrides[d];
+        offset += isInside ? at * axisStrides[d] : 0;
       }
       if (!isInside) {
         fillZero(to, end - begin);
@@ -87,7 +87,8 @@ void Columns::makeLines(const T *input, int64_t lineBegin, int64_t lineEnd, int6
         const int64_t high = std::clamp(lastTap * features, low, end);
         fillZero(to, low - begin);
         if (low < high)
-          copyRun(image + offset + last.inputAt(lastOutput, 0) * lastStride + low,
+          copyRun(image + offset + last.inputAt(lastOutput, low / features) * lastStride +
+                      low % features,
                   to + (low - begin), high - low);
         fillZero(to + (high - begin), end - high);
       } else {
@@ -138,23 +139,26 @@ void Columns::makeSummed(const T *input, int64_t lineBegin, int64_t lineEnd, int
           continue;
         const int64_t at = axes[d].inputAt(place.at[d], taps.at[d]);
         isInside &= axes[d].isInside(at);
-        offset += at * axisStrides[d];
+        offset += isInside ? at * axisStrides[d] : 0;
       }
       int64_t low = begin, high = end;
       if (isSpatial) {
         const auto [first, last] = axes[innerAxis].outputsInside(taps.at[innerAxis]);
         low = std::clamp(first, begin, end);
         high = std::clamp(last, low, end);
-        offset += axes[innerAxis].inputAt(0, taps.at[innerAxis]) * axisStrides[innerAxis];
+        if (low < high)
+          offset += axes[innerAxis].inputAt(low, taps.at[innerAxis]) * axisStrides[innerAxis];
+      } else {
+        offset += low * step;
       }
       if (!isInside)
         low = high = end;
       fillZero(to, low - begin);
       if (step == 1 && low < high)
-        copyRun(input + offset + low, to + (low - begin), high - low);
+        copyRun(input + offset, to + (low - begin), high - low);
       else
         for (int64_t i = low; i < high; ++i)
-          to[i - begin] = input[offset + i * step];
+          to[i - begin] = input[offset + (i - low) * step];
       fillZero(to + (high - begin), end - high);
       to += end - begin;
       line += end - begin;

@@ -118,17 +118,17 @@ template <typename T> void Depthwise::runRow(const Row &here) const {
         const auto [first, last] = axis.outputsInside(at);
         low = std::clamp(first - here.first, low, high);
         high = std::clamp(last - here.first, low, high);
-        input += axis.inputAt(here.first, at) * shape.input.spatial[d];
+        if (low < high)
+          input += axis.inputAt(here.first + low, at) * shape.input.spatial[d];
       } else {
         const int64_t element = axis.inputAt(here.at[d], at);
         isInside &= axis.isInside(element);
-        input += element * shape.input.spatial[d];
+        input += isInside ? element * shape.input.spatial[d] : 0;
       }
     }
     if (!isInside || low >= high)
       continue;
-    const T *a = load(lhsToSums, here.input + (input + low * row.input) * lhsBytes, row.input,
-                      high - low, left);
+    const T *a = load(lhsToSums, here.input + input * lhsBytes, row.input, high - low, left);
     const T *b = load(rhsToSums, here.kernel + (kernel + low * row.kernel) * rhsBytes,
                       row.kernel == 0 ? 1 : row.kernel, row.kernel == 0 ? 1 : high - low, right);
     addProducts(added + low, a, b, row.kernel == 0, high - low);

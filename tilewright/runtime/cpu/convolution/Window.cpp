@@ -38,10 +38,14 @@ bool Axis::isAlwaysInside() const {
          isInside(inputAt(0, taps - 1)) && isInside(inputAt(outputs - 1, taps - 1));
 }
 
+int64_t phaseCount(const WindowDimension &dim) {
+  return std::min(dim.inputDilation / std::gcd(dim.inputDilation, dim.stride),
+                  std::max<int64_t>(1, dim.outputSize));
+}
+
 std::vector<Axis> phasesOf(const WindowDimension &dim) {
   const int64_t dilation = dim.inputDilation;
-  const int64_t phases =
-      std::min(dilation / std::gcd(dilation, dim.stride), std::max<int64_t>(1, dim.outputSize));
+  const int64_t phases = phaseCount(dim);
   std::vector<Axis> result;
   for (int64_t phase = 0; phase < phases; ++phase) {
     Axis axis;
@@ -49,7 +53,7 @@ std::vector<Axis> phasesOf(const WindowDimension &dim) {
     axis.outputFirst = phase;
     axis.outputStep = dilation / std::gcd(dilation, dim.stride);
     axis.outputs = dim.outputSize <= phase ? 0 : (dim.outputSize - 1 - phase) / axis.outputStep + 1;
-    axis.perOutput = axis.outputStep * dim.stride / dilation;
+    axis.perOutput = dim.stride / std::gcd(dilation, dim.stride);
     // The window's element w lies at `first + w * kernelDilation` of the dilated input, and only
     // multiples of the dilation are elements.
     const int64_t first = phase * dim.stride - dim.padLow;
@@ -60,7 +64,7 @@ std::vector<Axis> phasesOf(const WindowDimension &dim) {
     const bool hasTaps = w < std::min(step, dim.kernelSize);
     axis.taps = hasTaps ? (dim.kernelSize - 1 - w) / step + 1 : 0;
     axis.tapStep = step;
-    axis.perTap = step * dim.kernelDilation / dilation;
+    axis.perTap = dim.kernelDilation / std::gcd(dilation, dim.kernelDilation);
     axis.tapFirst = w;
     axis.base = hasTaps ? (first + w * dim.kernelDilation) / dilation : 0;
     if (dim.isReversed && hasTaps) {
@@ -69,6 +73,11 @@ std::vector<Axis> phasesOf(const WindowDimension &dim) {
       axis.tapFirst = dim.kernelSize - 1 - (w + (axis.taps - 1) * step);
       axis.perTap = -axis.perTap;
     }
+    // Steps that nobody takes may be too large to be multiplied.
+    if (axis.outputs <= 1)
+      axis.outputStep = axis.perOutput = 1;
+    if (axis.taps <= 1)
+      axis.tapStep = axis.perTap = 1;
     result.push_back(axis);
   }
   return result;
@@ -218,6 +227,13 @@ Result<ConvolutionShape> readConvolution(const LibraryCall &call) {
                             .kernelSize = rhs[kernel.spatial[i]],
                             .outputSize = result[output.spatial[i]]});
   TILEWRIGHT_TRY(readWindow(reader, shape));
+  // Each phase is a product that is prepared; no program has so many.
+  constexpr int64_t mostPhases = 1 << 14;
+  int64_t phases = 1;
+  for (const WindowDimension &dim : shape.window)
+    phases = std::min(mostPhases + 1, phases * std::min(mostPhases + 1, phaseCount(dim)));
+  if (phases > mostPhases)
+    return reader.failure("lhs_dilation makes more than ", mostPhases, " phases");
   return shape;
 }
 

@@ -65,6 +65,7 @@ Result<ConvolutionShape> readConvolution(const LibraryCall &call);
 /// different taps. Each phase is a dense convolution of its own; together they are all outputs. A
 /// phase without taps has zeros only.
 std::vector<Axis> phasesOf(const WindowDimension &dim);
+int64_t phaseCount(const WindowDimension &dim);
 
 } // namespace tilewright::runtime::cpu
 
