@@ -2,6 +2,7 @@
 // are exact in every order and results must be the same bytes.
 #include "test/library/Differential.h"
 
+#include "tilewright/interpret/kernels/Convolution.h"
 #include "tilewright/interpret/kernels/Dot.h"
 
 #include <algorithm>
@@ -145,6 +146,83 @@ TEST(Product, DotGeneralRefusesWhatDoesNotFit) {
           {f32, {2, 2}});
   failure({lhs1, rhs0, integers("lhs_batching_dimensions", {1})}, {f32, {2, 3}}, {f32, {3, 2}},
           {f32, {2, 2}});
+}
+
+/// A convolution with everything drawn at random: layouts, groups, window, types.
+static void compareConvolution(Random &random, int round) {
+  const int64_t spatial = random.number(0, 3);
+  const bool isLarge = round % 8 == 0, groupsBatch = random.number(0, 3) == 0;
+  const int64_t groups = random.number(0, 1) == 0 ? 1 : random.number(2, 6);
+  const int64_t groupInputs = random.number(1, isLarge ? 20 : 3);
+  const int64_t groupOutputs = random.number(1, isLarge ? 40 : 3);
+  const int64_t images = random.number(1, 3);
+
+  interpret::ConvolutionParameters p;
+  p.featureGroupCount = groupsBatch ? 1 : groups;
+  p.batchGroupCount = groupsBatch ? groups : 1;
+  Dims inputSizes = {images * p.batchGroupCount, groupInputs * p.featureGroupCount};
+  Dims kernelSizes = {groups * groupOutputs, groupInputs};
+  Dims strides, padding, inputDilation, kernelDilation, reversal;
+  for (int64_t d = 0; d < spatial; ++d) {
+    inputSizes.push_back(random.number(round % 30 == 0 ? 0 : 1, isLarge ? 14 : 7));
+    kernelSizes.push_back(random.number(round % 30 == 1 ? 0 : 1, 4));
+    interpret::WindowDimension window;
+    window.stride = random.number(1, 3);
+    window.baseDilation = random.number(0, 1) == 0 ? 1 : random.number(1, 4);
+    window.windowDilation = random.number(0, 1) == 0 ? 1 : random.number(1, 3);
+    window.padLow = random.number(-2, 4);
+    window.padHigh = random.number(-2, 4);
+    window.reversed = random.number(0, 2) == 0;
+    p.window.push_back(window);
+    strides.push_back(window.stride);
+    padding.insert(padding.end(), {window.padLow, window.padHigh});
+    inputDilation.push_back(window.baseDilation);
+    kernelDilation.push_back(window.windowDilation);
+    reversal.push_back(window.reversed);
+  }
+  auto layoutOf = [](const Dims &places) {
+    return interpret::ConvolutionLayout{places[0], places[1],
+                                        Dims(places.begin() + 2, places.end())};
+  };
+  Dims inputDims, kernelDims, outputDims;
+  p.input = layoutOf(shuffled(random, inputSizes, inputDims));
+  p.kernel = layoutOf(shuffled(random, kernelSizes, kernelDims));
+  p.output = layoutOf(shuffled(random, inputSizes, outputDims));
+
+  const Types types = randomTypes(random);
+  // What is not a number is one under padding, too, and the evaluator does not look there.
+  const int64_t low = types.rhs == ElementType::f8E8M0FNU ? 1 : -2;
+  TestBuffer lhs = random.buffer(types.lhs, inputDims, low, 2);
+  TestBuffer rhs = random.buffer(types.rhs, kernelDims, low, 2);
+  auto expected = interpret::convolution(tensorOf(lhs), tensorOf(rhs), p, types.result, context);
+  const std::string what = concat(
+      "round ", round, ": convolution ", tensorOf(lhs).typeString(), " ",
+      tensorOf(rhs).typeString(), " strides ", listed(strides), " padding ", listed(padding),
+      " lhs_dilation ", listed(inputDilation), " rhs_dilation ", listed(kernelDilation),
+      " reversal ", listed(reversal), " groups ", groups, groupsBatch ? " of the batch" : "");
+  TestCall call("convolution",
+                {integers("input_batch_dimension", {p.input.first}),
+                 integers("input_feature_dimension", {p.input.second}),
+                 integers("input_spatial_dimensions", p.input.spatial),
+                 integers("kernel_output_feature_dimension", {p.kernel.first}),
+                 integers("kernel_input_feature_dimension", {p.kernel.second}),
+                 integers("kernel_spatial_dimensions", p.kernel.spatial),
+                 integers("output_batch_dimension", {p.output.first}),
+                 integers("output_feature_dimension", {p.output.second}),
+                 integers("output_spatial_dimensions", p.output.spatial),
+                 integers("window_strides", strides), integers("padding", padding),
+                 integers("lhs_dilation", inputDilation), integers("rhs_dilation", kernelDilation),
+                 integers("window_reversal", reversal),
+                 integers("feature_group_count", {p.featureGroupCount}),
+                 integers("batch_group_count", {p.batchGroupCount})});
+  call.operand(std::move(lhs)).operand(std::move(rhs));
+  expectSame(call, std::move(expected), what);
+}
+
+TEST(ProductDifferential, Convolution) {
+  Random random(12);
+  for (int round = 0; round < 2000 && !HasFatalFailure(); ++round)
+    compareConvolution(random, round);
 }
 
 } // namespace tilewright::runtime::cpu

@@ -2,6 +2,7 @@
 // other in memory become one side of a matrix, others a side with an offset for each index.
 #include "tilewright/runtime/cpu/library/Attributes.h"
 #include "tilewright/runtime/cpu/matmul/Matmul.h"
+#include "tilewright/runtime/cpu/matmul/Placement.h"
 
 #include <algorithm>
 #include <numeric>
@@ -10,41 +11,13 @@ namespace tilewright::runtime::cpu {
 
 namespace {
 
-/// A dimension of a tensor, as part of a side of a matrix.
-struct Part {
-  int64_t size, stride;
-};
-
-/// Joins dimensions whose elements continue each other.
-std::vector<Part> joinedParts(std::span<const int64_t> sizes, std::span<const int64_t> strides) {
+/// Dimensions of a tensor as parts of a side.
+std::vector<Part> partsOf(const Shape &shape, const Dims &dims) {
+  const Dims strides = shape.strides();
   std::vector<Part> parts;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 1)
-      continue;
-    if (!parts.empty() && parts.back().stride == strides[i] * sizes[i])
-      parts.back() = {parts.back().size * sizes[i], strides[i]};
-    else
-      parts.push_back({sizes[i], strides[i]});
-  }
+  for (int64_t dim : dims)
+    parts.push_back({shape[dim], strides[static_cast<size_t>(dim)]});
   return parts;
-}
-
-Placement placementOf(const std::vector<Part> &parts) {
-  Placement placement;
-  if (parts.size() <= 1) {
-    placement.stride = parts.empty() ? 1 : parts[0].stride;
-    return placement;
-  }
-  placement.offsets = {0};
-  for (const Part &part : parts) {
-    std::vector<int64_t> longer;
-    longer.reserve(placement.offsets.size() * static_cast<size_t>(part.size));
-    for (int64_t outer : placement.offsets)
-      for (int64_t i = 0; i < part.size; ++i)
-        longer.push_back(outer + i * part.stride);
-    placement.offsets = std::move(longer);
-  }
-  return placement;
 }
 
 struct DotDimensions {
@@ -54,7 +27,6 @@ struct DotDimensions {
 /// The contracted pairs in the order in which the fewest offsets are needed: sums may be taken in
 /// any order.
 void orderContracted(DotDimensions &dims, const Shape &lhs, const Shape &rhs) {
-  const Dims lhsStrides = lhs.strides(), rhsStrides = rhs.strides();
   const size_t count = dims.lhsContracting.size();
   auto ordered = [&](const Dims &by, const Dims &values) {
     Dims order(count);
@@ -64,15 +36,13 @@ void orderContracted(DotDimensions &dims, const Shape &lhs, const Shape &rhs) {
     });
     return pick(values, order);
   };
-  auto partsOf = [&](const Dims &lhsDims, const Dims &rhsDims) {
-    const Dims sizes = pick(lhs.dims(), lhsDims);
-    return joinedParts(sizes, pick(lhsStrides, lhsDims)).size() +
-           joinedParts(sizes, pick(rhsStrides, rhsDims)).size();
+  auto sidesOf = [&](const Dims &lhsDims, const Dims &rhsDims) {
+    return joinedParts(partsOf(lhs, lhsDims)).size() + joinedParts(partsOf(rhs, rhsDims)).size();
   };
   for (const Dims &by : {Dims(dims.rhsContracting), Dims(dims.lhsContracting)}) {
     const Dims lhsDims = ordered(by, dims.lhsContracting);
     const Dims rhsDims = ordered(by, dims.rhsContracting);
-    if (partsOf(lhsDims, rhsDims) <= partsOf(dims.lhsContracting, dims.rhsContracting)) {
+    if (sidesOf(lhsDims, rhsDims) <= sidesOf(dims.lhsContracting, dims.rhsContracting)) {
       dims.lhsContracting = lhsDims;
       dims.rhsContracting = rhsDims;
     }
@@ -106,10 +76,10 @@ MatmulProblem problemOf(DotDimensions dims, ElementType lhsType, const Shape &lh
   // Without elements there are no offsets to list.
   if (problem.rows == 0 || problem.columns == 0 || problem.summed == 0)
     return problem;
-  problem.lhsRows = placementOf(joinedParts(rowSizes, pick(lhsStrides, lhsFree)));
-  problem.lhsSummed = placementOf(joinedParts(summedSizes, pick(lhsStrides, dims.lhsContracting)));
-  problem.rhsSummed = placementOf(joinedParts(summedSizes, pick(rhsStrides, dims.rhsContracting)));
-  problem.rhsColumns = placementOf(joinedParts(columnSizes, pick(rhsStrides, rhsFree)));
+  problem.lhsRows = placementOf(partsOf(lhs, lhsFree));
+  problem.lhsSummed = placementOf(partsOf(lhs, dims.lhsContracting));
+  problem.rhsSummed = placementOf(partsOf(rhs, dims.rhsContracting));
+  problem.rhsColumns = placementOf(partsOf(rhs, rhsFree));
   return problem;
 }
 

@@ -12,6 +12,9 @@
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
+#if defined(__AVX512BW__)
+#include "tilewright/runtime/cpu/matmul/PackAvx512.h"
+#endif
 
 namespace tilewright::runtime::cpu {
 namespace {
@@ -164,6 +167,11 @@ void multiplyComplexPanels(int64_t summed, const void *lhsPanel, const void *rhs
 template <typename T, int width, int group>
 void packPanel(const void *source, int64_t lineStride, int64_t summedStride, int64_t lines,
                int64_t summed, void *panel) {
+#if defined(__AVX512BW__)
+  if constexpr (sizeof(T) * group == 4)
+    if (packContiguous<sizeof(T), width>(source, lineStride, summedStride, lines, summed, panel))
+      return;
+#endif
   const T *from = static_cast<const T *>(source);
   T *to = static_cast<T *>(panel);
   const int64_t whole = summed / group * group;

@@ -25,6 +25,29 @@ static void enterTiles() {
 }
 static void leaveTiles() { _tile_release(); }
 
+/// The same for rows that lie side by side: groups of four bytes along the sum are gathered as for
+/// columns, then turned.
+template <typename T>
+static void packTurnedRows(const T *from, int64_t summedStride, int64_t lines, int64_t summed,
+                           T *to) {
+  constexpr int64_t depth = tileBytes / sizeof(T), group = 4 / sizeof(T);
+  for (int64_t k = 0; k < summed; k += depth, to += blockRows * depth) {
+    const int64_t count = summed - k < depth ? summed - k : depth;
+    alignas(64) uint32_t words[16][blockRows] = {};
+    packPanel<T, blockRows, group>(from + k * summedStride, 1, summedStride, lines, count, words);
+    for (int64_t half = 0; half < blockRows; half += tileRows) {
+      __m512i rows[16];
+      TILEWRIGHT_UNROLL
+      for (int i = 0; i < 16; ++i)
+        rows[i] = _mm512_load_si512(&words[i][half]);
+      transpose16(rows);
+      TILEWRIGHT_UNROLL
+      for (int i = 0; i < 16; ++i)
+        _mm512_store_si512(to + (half + i) * depth, rows[i]);
+    }
+  }
+}
+
 /// lhs[summed / depth][row][summed % depth]: each tile is 1 KiB in a piece.
 template <typename T>
 static void packRows(const void *source, int64_t lineStride, int64_t summedStride, int64_t lines,
@@ -32,13 +55,16 @@ static void packRows(const void *source, int64_t lineStride, int64_t summedStrid
   constexpr int64_t depth = tileBytes / sizeof(T);
   const T *from = static_cast<const T *>(source);
   T *to = static_cast<T *>(panel);
+  if (lineStride == 1 && summedStride != 1)
+    return packTurnedRows<T>(from, summedStride, lines, summed, to);
   for (int64_t k = 0; k < summed; k += depth, to += blockRows * depth) {
     const int64_t count = summed - k < depth ? summed - k : depth;
     for (int64_t line = 0; line < blockRows; ++line) {
       T *row = to + line * depth;
       const T *values = from + line * lineStride + k * summedStride;
-      if (line < lines && count == depth && summedStride == 1) {
-        storeVector(row, loadVector<typename VectorOf<T, depth>::Type>(values));
+      if (summedStride == 1) {
+        const __mmask64 inRow = line < lines ? firstBytes(count * sizeof(T)) : 0;
+        _mm512_store_si512(row, _mm512_maskz_loadu_epi8(inRow, values));
         continue;
       }
       for (int64_t i = 0; i < depth; ++i)

@@ -99,9 +99,9 @@ static bool isUnit(const Placement &placement) {
 constexpr int64_t directElements = 12 << 10;
 
 static bool isSmall(const MatmulProblem &problem) {
-  return problem.rows * problem.summed + problem.summed * problem.columns +
-             problem.rows * problem.columns <=
-         directElements;
+  // As doubles: sides that are made by a prologue are not bounded by what fits in memory.
+  const double rows = double(problem.rows), columns = double(problem.columns);
+  return (rows + columns) * double(problem.summed) + rows * columns <= double(directElements);
 }
 
 /// The product of the transposed operands is the transposed product.
@@ -218,7 +218,7 @@ void Matmul::Runner::runBatch(const MatmulOperands &operands) const {
       std::max<int64_t>(1, shape.rows * shape.columns) * std::max<int64_t>(1, shape.summed);
   const int64_t threads = pool.threadCount();
   if (count >= 4 * threads || work < 16 * worthAThread) {
-    pool.parallelFor(count, std::max<int64_t>(1, worthAThread / work),
+    pool.parallelFor(count, static_cast<int64_t>(std::max(1.0, double(worthAThread) / work)),
                      [&](int64_t begin, int64_t end) {
                        for (int64_t i = begin; i < end; ++i)
                          runOne(i);

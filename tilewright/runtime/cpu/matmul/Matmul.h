@@ -3,24 +3,13 @@
 #define TILEWRIGHT_RUNTIME_CPU_MATMUL_MATMUL_H
 
 #include "tilewright/runtime/cpu/matmul/Conversion.h"
+#include "tilewright/runtime/cpu/matmul/Placement.h"
 #include "tilewright/support/ThreadPool.h"
 
 #include <string>
 #include <vector>
 
 namespace tilewright::runtime::cpu {
-
-/// Where the elements along one side of a matrix lie: evenly spaced, or each at an offset of its
-/// own where several dimensions of a tensor make up the side. In elements.
-struct Placement {
-  int64_t stride = 1;
-  std::vector<int64_t> offsets; // if not empty, one for each index; `stride` is then ignored
-
-  bool isEven() const { return offsets.empty(); }
-  int64_t at(int64_t index) const {
-    return isEven() ? index * stride : offsets[static_cast<size_t>(index)];
-  }
-};
 
 /// One dimension over which whole products are repeated.
 struct BatchDimension {

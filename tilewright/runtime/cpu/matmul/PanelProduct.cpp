@@ -82,8 +82,8 @@ static Blocking chooseBlocking(const PanelKernel &kernel, const MatmulProblem &s
   const int64_t mostColumns = 512, mostRows = 256;
   blocking.rowTiles = divideUp(shape.rows, mostRows);
   blocking.columnTiles = divideUp(shape.columns, mostColumns);
-  const int64_t worth =
-      std::max<int64_t>(1, shape.rows * shape.columns * shape.summed / worthATile);
+  const double work = double(shape.rows) * double(shape.columns) * double(shape.summed);
+  const auto worth = static_cast<int64_t>(std::clamp(work / worthATile, 1.0, 1e9));
   const int64_t wanted = threads == 1 ? 1 : std::min(threads * tilesPerThread, worth);
   auto tileRows = [&] { return divideUp(shape.rows, blocking.rowTiles); };
   auto tileColumns = [&] { return divideUp(shape.columns, blocking.columnTiles); };
