@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <random>
@@ -113,5 +114,39 @@ int main(int argc, char **argv) {
     call.result({f32, {4 << 20}});
     return call;
   });
+
+  auto reduction = [](const char *body, Dims dims, Dims reduced, Dims kept) {
+    TestCall call("reduce", {integers("dimensions", reduced), text("body", body)});
+    call.operand(normal(f32, dims)).operand(bufferOf(f32, {}, {0})).result({f32, kept});
+    return call;
+  };
+  add("sum_all", [&] { return reduction("add", {4096, 4096}, {0, 1}, {}); });
+  add("sum_rows", [&] { return reduction("add", {4096, 4096}, {1}, {4096}); });
+  add("sum_cols", [&] { return reduction("add", {4096, 4096}, {0}, {4096}); });
+  add("max_rows", [&] { return reduction("maximum", {4096, 4096}, {1}, {4096}); });
+  add("argmax_rows", [] {
+    TestCall call("argmax", {integers("dimension", {1})});
+    call.operand(normal(f32, {4096, 4096})).result({i32, {4096}});
+    return call;
+  });
+  auto running = [](const char *body, Dims dims, int64_t dimension) {
+    TestCall call("cumulative", {integers("dimension", {dimension}), text("body", body)});
+    call.operand(normal(f32, dims)).result({f32, dims});
+    return call;
+  };
+  add("cumsum_rows", [&] { return running("add", {4096, 4096}, 1); });
+  add("cumsum_cols", [&] { return running("add", {4096, 4096}, 0); });
+  add("cumsum_1d_4m", [&] { return running("add", {4 << 20}, 0); });
+  add("cummax_rows", [&] { return running("maximum", {4096, 4096}, 1); });
+  auto pool = [](Dims dims, Dims window, Dims strides, Dims out) {
+    TestCall call("reduce_window", {integers("window_dimensions", window),
+                                    integers("window_strides", strides), text("body", "maximum")});
+    call.operand(normal(f32, dims)).operand(bufferOf(f32, {}, {-INFINITY})).result({f32, out});
+    return call;
+  };
+  add("maxpool2d",
+      [&] { return pool({32, 64, 64, 64}, {1, 2, 2, 1}, {1, 2, 2, 1}, {32, 32, 32, 64}); });
+  add("maxpool2d_nchw",
+      [&] { return pool({32, 64, 64, 64}, {1, 1, 2, 2}, {1, 1, 2, 2}, {32, 64, 32, 32}); });
   return 0;
 }

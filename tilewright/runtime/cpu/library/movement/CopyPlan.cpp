@@ -24,8 +24,7 @@ CopyPlan::CopyPlan(std::span<const int64_t> sizes, std::span<const int64_t> from
     return;
   streams = totalBytes >= streamingBytes;
   // In the order of writing, which is what memory likes best.
-  std::sort(loops.begin(), loops.end(),
-                   [](const Dim &a, const Dim &b) { return a.to > b.to; });
+  std::sort(loops.begin(), loops.end(), [](const Dim &a, const Dim &b) { return a.to > b.to; });
   for (size_t dim = loops.size(); dim-- > 1;) {
     const Dim inner = loops[dim];
     Dim &outer = loops[dim - 1];
