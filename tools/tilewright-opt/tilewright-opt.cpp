@@ -6,6 +6,7 @@
 #include "tilewright/dialect/tile/TileDialect.h"
 #include "tilewright/transform/schedule/Passes.h"
 #include "tilewright/transform/simplify/Passes.h"
+#include "tilewright/transform/tile/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,6 +23,7 @@
 int main(int argc, char **argv) {
   mlir::registerTransformsPasses();
   tilewright::schedule::registerTilewrightSchedulePasses();
+  tilewright::tile::registerTilewrightTilePasses();
 
   mlir::DialectRegistry registry;
   registry.insert<mlir::affine::AffineDialect, mlir::arith::ArithDialect,
