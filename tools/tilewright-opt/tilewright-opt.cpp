@@ -3,6 +3,7 @@
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
+#include "tilewright/transform/fuse/Passes.h"
 #include "tilewright/transform/simplify/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -14,6 +15,7 @@
 int main(int argc, char **argv) {
   mlir::registerTransformsPasses();
   tilewright::simplify::registerSimplifyPasses();
+  tilewright::fuse::registerFusePasses();
 
   mlir::DialectRegistry registry;
   registry.insert<mlir::func::FuncDialect, mlir::quant::QuantDialect, tilewright::exec::ExecDialect,
