@@ -12,6 +12,7 @@
 #include "tilewright/interpret/Evaluator.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/transform/fuse/Passes.h"
 #include "tilewright/transform/simplify/Passes.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -41,7 +42,7 @@ static constexpr int64_t allowedUlps = 8;
 struct Settings {
   std::string stage;
   Options options;
-  bool print = false;
+  bool print = false, summary = false;
 };
 
 struct Outcome {
@@ -150,11 +151,15 @@ static Status runFile(const std::filesystem::path &path, const Settings &setting
   });
   mlir::PassManager passes(&context);
   simplify::buildSimplifyPipeline(passes, settings.options.simplify);
+  if (settings.stage == "fuse")
+    fuse::buildFusePipeline(passes, settings.options.fuse);
   const auto start = std::chrono::steady_clock::now();
   const bool transformed = mlir::succeeded(passes.run(*module));
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (settings.print)
     module->print(llvm::outs(), mlir::OpPrintingFlags().elideLargeElementsAttrs(16));
+  if (settings.summary)
+    llvm::outs() << path.filename().string() << "\n" << fuse::summarizeFusions(*module);
   if (!transformed)
     return Status(Code::internal, concat("the pipeline failed: ", complaints));
   outcome.opsAfter = countOps(*module);
@@ -184,6 +189,8 @@ int main(int argc, char **argv) {
       settings.options.simplify.maxFoldElements = std::stol(argument.substr(7));
     else if (argument == "--print")
       settings.print = true;
+    else if (argument == "--summary")
+      settings.summary = true;
     else if (argument == "--verbose")
       verbose = true;
     else

@@ -5,6 +5,7 @@
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/tile/TileDialect.h"
 #include "tilewright/transform/schedule/Passes.h"
+#include "tilewright/transform/fuse/Passes.h"
 #include "tilewright/transform/simplify/Passes.h"
 #include "tilewright/transform/tile/Passes.h"
 
@@ -32,6 +33,7 @@ int main(int argc, char **argv) {
                   tilewright::exec::ExecDialect, tilewright::sdy::SdyDialect,
                   tilewright::stablehlo::StablehloDialect, tilewright::tile::TileDialect>();
   tilewright::simplify::registerSimplifyPasses();
+  tilewright::fuse::registerFusePasses();
 
   mlir::DialectRegistry registry;
   registry.insert<mlir::func::FuncDialect, mlir::quant::QuantDialect, tilewright::exec::ExecDialect,
