@@ -5,9 +5,9 @@
 #include "tilewright/runtime/cpu/library/TestCalls.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <functional>
 #include <random>
 
@@ -33,6 +33,13 @@ static TestBuffer below(int64_t limit, const Dims &dims) {
   for (int64_t i = 0; i < buffer.count(); ++i)
     buffer.as<int32_t>()[i] = static_cast<int32_t>(engine() % static_cast<uint64_t>(limit));
   return buffer;
+}
+
+/// Milliseconds, of the processor or of the wall.
+static double now(bool ofProcessor) {
+  timespec time{};
+  clock_gettime(ofProcessor ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) * 1e-6;
 }
 
 static void measure(const char *name, TestCall call, unsigned threads) {
@@ -148,5 +155,24 @@ int main(int argc, char **argv) {
       [&] { return pool({32, 64, 64, 64}, {1, 2, 2, 1}, {1, 2, 2, 1}, {32, 32, 32, 64}); });
   add("maxpool2d_nchw",
       [&] { return pool({32, 64, 64, 64}, {1, 1, 2, 2}, {1, 1, 2, 2}, {32, 64, 32, 32}); });
+
+  auto sorting = [](Dims dims, bool withPlaces) {
+    TestCall call("sort", {integers("dimension", {static_cast<int64_t>(dims.size()) - 1}),
+                           text("comparator", "lt")});
+    call.operand(normal(f32, dims)).result({f32, dims});
+    if (withPlaces)
+      call.operand(below(1 << 20, dims)).result({i32, dims});
+    return call;
+  };
+  add("sort_1m", [&] { return sorting({1 << 20}, false); });
+  add("sort_rows_1kx1k", [&] { return sorting({1024, 1024}, false); });
+  add("argsort_1m", [&] { return sorting({1 << 20}, true); });
+  auto largest = [](Dims dims, int64_t k) {
+    TestCall call("top_k", {integers("k", {k})});
+    call.operand(normal(f32, dims)).result({f32, {dims[0], k}}).result({i32, {dims[0], k}});
+    return call;
+  };
+  add("topk50_64xV", [&] { return largest({64, 32000}, 50); });
+  add("topk8_4096x128", [&] { return largest({4096, 128}, 8); });
   return 0;
 }

@@ -23,8 +23,11 @@
 
 int main(int argc, char **argv) {
   mlir::registerTransformsPasses();
-  tilewright::schedule::registerTilewrightSchedulePasses();
+  tilewright::simplify::registerSimplifyPasses();
+  tilewright::fuse::registerFusePasses();
   tilewright::tile::registerTilewrightTilePasses();
+  tilewright::cpu::registerCpuPasses();
+  tilewright::schedule::registerTilewrightSchedulePasses();
 
   mlir::DialectRegistry registry;
   registry.insert<mlir::affine::AffineDialect, mlir::arith::ArithDialect,
@@ -32,12 +35,6 @@ int main(int argc, char **argv) {
                   mlir::quant::QuantDialect, mlir::scf::SCFDialect, mlir::tensor::TensorDialect,
                   tilewright::exec::ExecDialect, tilewright::sdy::SdyDialect,
                   tilewright::stablehlo::StablehloDialect, tilewright::tile::TileDialect>();
-  tilewright::simplify::registerSimplifyPasses();
-  tilewright::fuse::registerFusePasses();
-
-  mlir::DialectRegistry registry;
-  registry.insert<mlir::func::FuncDialect, mlir::quant::QuantDialect, tilewright::exec::ExecDialect,
-                  tilewright::sdy::SdyDialect, tilewright::stablehlo::StablehloDialect>();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "tilewright-opt: checks IR and runs passes on it\n", registry));
 }

@@ -1,6 +1,7 @@
 // iota.
 #include "tilewright/interpret/scalar/Operations.h"
 #include "tilewright/runtime/cpu/library/Attributes.h"
+#include "tilewright/runtime/cpu/library/Scratch.h"
 #include "tilewright/runtime/cpu/library/movement/CopyPlan.h"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ public:
       fill(run.results[0], run.pool);
       return Status();
     }
-    std::vector<std::byte> line(static_cast<size_t>(count) * numerics::storageBytes(type));
+    const Scratch line(count * static_cast<int64_t>(numerics::storageBytes(type)));
     fill(line.data(), run.pool);
     repeat.run(line.data(), run.results[0], run.pool);
     return Status();

@@ -4,9 +4,9 @@
 
 #include "tilewright/interpret/scalar/Operations.h"
 #include "tilewright/numerics/ElementType.h"
+#include "tilewright/runtime/cpu/library/Scratch.h"
 
 #include <cstddef>
-#include <vector>
 
 namespace tilewright::runtime::cpu {
 
@@ -19,18 +19,18 @@ public:
     if (from == to)
       return;
     const size_t fromBytes = numerics::storageBytes(from), toBytes = numerics::storageBytes(to);
-    memory.resize(static_cast<size_t>(count) * toBytes);
+    memory = Scratch(count * static_cast<int64_t>(toBytes));
     const interpret::Operation convert =
         interpret::operationFor(interpret::ScalarOp::convert, from, to);
     for (size_t i = 0; i < static_cast<size_t>(count); ++i)
-      interpret::storeScalar(to, &memory[i * toBytes],
+      interpret::storeScalar(to, memory.data() + i * toBytes,
                              convert(interpret::loadScalar(from, data + i * fromBytes), {}, {}));
     content = memory.data();
   }
   const std::byte *data() const { return content; }
 
 private:
-  std::vector<std::byte> memory;
+  Scratch memory;
   const std::byte *content;
 };
 

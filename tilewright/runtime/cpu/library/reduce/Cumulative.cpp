@@ -1,5 +1,7 @@
 #include "tilewright/runtime/cpu/library/reduce/Cumulative.h"
 
+#include "tilewright/runtime/cpu/library/Scratch.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -38,7 +40,7 @@ static void cumulateRows(const RowArithmetic &rows, const CumulativeGeometry &ge
   }
   // Few long rows: first what each chunk adds up to, then every chunk with what is before it.
   const int64_t bytes = rows.valueBytes;
-  std::vector<std::byte> carries(static_cast<size_t>(geometry.outer * chunks * bytes));
+  const Scratch carries(geometry.outer * chunks * bytes);
   pool.parallelFor(geometry.outer * chunks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       scanChunk(i / chunks, i % chunks, nullptr, start, carries.data() + i * bytes);
@@ -77,7 +79,7 @@ void cumulate(const RowArithmetic &rows, const CumulativeGeometry &geometry, con
   const int64_t blocks = (geometry.inner + width - 1) / width;
   const int64_t grain = std::max<int64_t>(1, (1 << 14) / (geometry.size * width));
   pool.parallelFor(geometry.outer * blocks, grain, [&](int64_t begin, int64_t end) {
-    std::vector<std::byte> running(static_cast<size_t>(width * rows.valueBytes));
+    const Scratch running(width * rows.valueBytes);
     for (int64_t task = begin; task < end; ++task) {
       const int64_t first = task % blocks * width;
       const int64_t columns = std::min(width, geometry.inner - first);

@@ -1,4 +1,6 @@
 // reduce of one input with a known operation.
+#include "tilewright/runtime/cpu/library/Scratch.h"
+#include "tilewright/runtime/cpu/library/movement/CopyRows.h"
 #include "tilewright/runtime/cpu/library/reduce/Converted.h"
 #include "tilewright/runtime/cpu/library/reduce/ReduceGeometry.h"
 #include "tilewright/runtime/cpu/library/rows/RowArithmetic.h"
@@ -40,10 +42,7 @@ private:
     std::byte *to;
     ThreadPool &pool;
   };
-  using Values = std::vector<std::byte>;
-  Values valuesOf(int64_t count) const {
-    return Values(static_cast<size_t>(count * rows->valueBytes));
-  }
+  Scratch valuesOf(int64_t count) const { return Scratch(count * rows->valueBytes); }
 
   void fill(const Run &run) const {
     for (int64_t i = 0; i < geometry.outputs; ++i)
@@ -52,14 +51,13 @@ private:
 
   /// Elements of the result at `to` from what was combined for them and the init value.
   void finish(const Run &run, std::byte *to, const std::byte *values, int64_t count) const {
+    alignas(16) std::byte first[16];
+    rows->widen(run.init, first, 1);
     constexpr int64_t most = 64;
-    alignas(64) std::byte start[most * 16];
-    for (int64_t i = 0; i < std::min(most, count); ++i)
-      rows->widen(run.init, start + i * rows->valueBytes, 1);
     for (int64_t i = 0; i < count; i += most) {
       const int64_t now = std::min(most, count - i);
       alignas(64) std::byte sum[most * 16];
-      std::memcpy(sum, start, static_cast<size_t>(now * rows->valueBytes));
+      fillElements(sum, first, rows->valueBytes, now);
       rows->combineValues(sum, values + i * rows->valueBytes, now);
       rows->narrow(sum, to + i * rows->storedBytes, now);
     }
@@ -102,7 +100,7 @@ private:
     }
     if (geometry.outputs >= 16) {
       run.pool.parallelFor(geometry.outputs, 1, [&](int64_t begin, int64_t end) {
-        Values values = valuesOf(pieces);
+        const Scratch values = valuesOf(pieces);
         for (int64_t output = begin; output < end; ++output) {
           for (int64_t i = 0; i < pieces; ++i)
             piece(output, i, values.data() + i * bytes);
@@ -112,7 +110,7 @@ private:
       });
       return;
     }
-    Values values = valuesOf(pieces * geometry.outputs);
+    const Scratch values = valuesOf(pieces * geometry.outputs);
     const int64_t pieceSize = std::min(geometry.last, reducePiece);
     run.pool.parallelFor(pieces * geometry.outputs, std::max<int64_t>(1, (1 << 15) / pieceSize),
                          [&](int64_t begin, int64_t end) {
@@ -133,7 +131,7 @@ private:
     if (end - begin > sequence) {
       const int64_t middle = begin + (end - begin) / 2;
       combineRows(from, dims, begin, middle, width, values);
-      Values other = valuesOf(width);
+      const Scratch other = valuesOf(width);
       combineRows(from, dims, middle, end, width, other.data());
       rows->combineValues(values, other.data(), width);
       return;
@@ -190,7 +188,7 @@ private:
     if (splits == 1) {
       const int64_t grain = std::max<int64_t>(1, (1 << 15) / (width * loops));
       run.pool.parallelFor(tasks, grain, [&](int64_t begin, int64_t end) {
-        Values values = valuesOf(width);
+        const Scratch values = valuesOf(width);
         for (int64_t task = begin; task < end; ++task) {
           part(task, 0, values.data());
           store(task, values.data());
@@ -198,7 +196,7 @@ private:
       });
       return;
     }
-    Values values = valuesOf(tasks * splits * width);
+    const Scratch values = valuesOf(tasks * splits * width);
     const int64_t bytes = width * rows->valueBytes;
     run.pool.parallelFor(tasks * splits, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)

@@ -1,4 +1,5 @@
 // reduce_window.
+#include "tilewright/runtime/cpu/library/Scratch.h"
 #include "tilewright/runtime/cpu/library/movement/CopyRows.h"
 #include "tilewright/runtime/cpu/library/reduce/Converted.h"
 #include "tilewright/runtime/cpu/library/reduce/Cumulative.h"
@@ -59,8 +60,6 @@ public:
   }
 
 private:
-  using Values = std::vector<std::byte>;
-
   /// Elements of the dimensions after `dim`, of which those in the first `done` passes have
   /// positions instead of inputs.
   int64_t innerOf(size_t dim, size_t done) const {
@@ -81,7 +80,7 @@ private:
   }
 
   void reduce(const std::byte *from, const std::byte *init, std::byte *to, ThreadPool &pool) const {
-    Values before, after;
+    Scratch before, after;
     const std::byte *source = from;
     int64_t count = inputs / batch;
     if (passes.empty())
@@ -90,7 +89,7 @@ private:
       const WindowDim &dim = window[passes[pass]];
       const int64_t inner = innerOf(passes[pass], pass), outer = outerOf(passes[pass], pass);
       count = outer * dim.positions * inner;
-      after.resize(static_cast<size_t>(count * rows->valueBytes));
+      after = Scratch(count * rows->valueBytes);
       const bool isStored = pass == 0;
       if (inner == 1 && dim.baseDilation == 1)
         slideAlong(dim, outer, source, isStored, after.data(), pool);
@@ -100,16 +99,17 @@ private:
       source = before.data();
     }
     if (!source) { // nothing slides: one element each
-      before.resize(static_cast<size_t>(count * rows->valueBytes));
+      before = Scratch(count * rows->valueBytes);
       rows->widen(from, before.data(), count);
     }
-    constexpr int64_t piece = 256;
-    pool.parallelFor((count + piece - 1) / piece, 64, [&](int64_t begin, int64_t end) {
-      Values start(static_cast<size_t>(piece * rows->valueBytes));
+    alignas(16) std::byte first[16];
+    rows->widen(init, first, 1);
+    constexpr int64_t piece = 1024;
+    pool.parallelFor((count + piece - 1) / piece, 16, [&](int64_t begin, int64_t end) {
+      const Scratch start(piece * rows->valueBytes);
       for (int64_t i = begin * piece; i < std::min(end * piece, count); i += piece) {
         const int64_t now = std::min(piece, count - i);
-        for (int64_t k = 0; k < now; ++k)
-          rows->widen(init, start.data() + k * rows->valueBytes, 1);
+        fillElements(start.data(), first, rows->valueBytes, now);
         rows->combineValues(start.data(), before.data() + i * rows->valueBytes, now);
         rows->narrow(start.data(), to + i * rows->storedBytes, now);
       }
@@ -174,7 +174,7 @@ private:
         outer * blocks,
         std::max<int64_t>(1, (1 << 14) / (std::clamp<int64_t>(dim.size, 1, 64) * most)),
         [&](int64_t begin, int64_t end) {
-          Values picked(static_cast<size_t>(most * fromBytes));
+          const Scratch picked(most * fromBytes);
           for (int64_t task = begin; task < end; ++task) {
             const int64_t first = task % blocks * most, row = task / blocks;
             const int64_t count = std::min(most, dim.positions - first);
