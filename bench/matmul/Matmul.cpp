@@ -7,6 +7,7 @@
 // machine hits all of them. Rates are in GFLOP/s (or GOP/s), for products of one row also in GB/s.
 #include "tilewright/runtime/cpu/matmul/Matmul.h"
 #include "tilewright/numerics/Convert.h"
+#include "tilewright/runtime/cpu/matmul/OneDnn.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -93,6 +94,24 @@ std::vector<std::byte> operandOf(ElementType type, int64_t count) {
   return bytes;
 }
 
+/// As many multiplications as the row has, on the same panels again and again.
+void runAlone(const PanelKernel &kernel, const Row &row, const std::vector<std::byte> &panels,
+              ThreadPool &pool) {
+  const int64_t summed = 256 / kernel.depth * kernel.depth;
+  const int64_t calls =
+      row.batch * row.rows * row.columns / (kernel.rows * kernel.columns) * row.summed / summed;
+  pool.parallelFor(calls, 64, [&](int64_t begin, int64_t end) {
+    if (kernel.enter)
+      kernel.enter();
+    alignas(64) static thread_local std::byte local[1 << 16];
+    for (int64_t i = begin; i < end; ++i)
+      kernel.multiply(summed, panels.data(), panels.data() + (1 << 16), local, kernel.columns,
+                      kernel.rows, kernel.columns, false);
+    if (kernel.leave)
+      kernel.leave();
+  });
+}
+
 void run(const Row &row, ThreadPool &pool) {
   MatmulProblem problem =
       MatmulProblem::dense(row.operand, row.operand, row.result, row.rows, row.columns, row.summed);
@@ -109,6 +128,16 @@ void run(const Row &row, ThreadPool &pool) {
   Matmul ours(problem);
   std::vector<Contender> contenders;
   contenders.push_back({"ours (" + ours.name() + ")", [&] { ours.run(operands, pool); }, {}});
+
+  const std::unique_ptr<OneDnnMatmul> oneDnn = OneDnnMatmul::create(problem, pool.threadCount());
+  if (oneDnn)
+    contenders.push_back({OneDnnMatmul::name(), [&] { oneDnn->run(operands, pool); }, {}});
+  // The innermost loop alone, on panels that stay in the first cache: what packing and blocking
+  // could reach at best.
+  const PanelKernel *kernel = ours.panelKernel();
+  const std::vector<std::byte> panels(1 << 20);
+  if (kernel && row.batch * row.rows * row.columns * row.summed > (1 << 24))
+    contenders.push_back({"kernel alone", [&] { runAlone(*kernel, row, panels, pool); }, {}});
 
   const double work = 2.0 * double(row.batch * row.rows) * double(row.summed * row.columns);
   const int repeats = std::max(1, static_cast<int>(2e7 / work));

@@ -104,6 +104,8 @@ public:
   const MatmulProblem &problem() const { return shape; }
   Path path() const { return chosenPath; }
   ElementType sumsType() const { return sums; }
+  /// The kernel of the path `panels`, or null if there is nothing to multiply.
+  const PanelKernel *panelKernel() const { return panel; }
   /// "avx512 f32 14x32, panels", for records.
   std::string name() const;
 
