@@ -60,12 +60,14 @@ Result<artifact::Executable> compile(ModuleOp module, const CompileRequest &requ
                     /*cores=*/static_cast<int64_t>(std::thread::hardware_concurrency()));
 
   Stages stages(module, request, /*count=*/7);
+  TILEWRIGHT_TRY(stages.run("simplify", [&](OpPassManager &passes) {
+    simplify::buildSimplifyPipeline(passes, request.options.simplify);
+  }));
+  TILEWRIGHT_TRY(stages.run("fuse", [&](OpPassManager &passes) {
+    fuse::buildFusePipeline(passes, request.options.fuse);
+  }));
   TILEWRIGHT_TRY(stages.run(
-      "simplify", [&](OpPassManager &passes) { simplify::buildSimplifyPipeline(passes); }));
-  TILEWRIGHT_TRY(
-      stages.run("fuse", [&](OpPassManager &passes) { fuse::buildFusePipeline(passes); }));
-  TILEWRIGHT_TRY(
-      stages.run("tile", [&](OpPassManager &passes) { tile::buildTilePipeline(passes); }));
+      "tile", [&](OpPassManager &passes) { passes.addPass(tile::createTileFusionsPass()); }));
   TILEWRIGHT_TRY(
       stages.run("lower", [&](OpPassManager &passes) { cpu::buildLowerPipeline(passes); }));
   // The plan before the code: the code generator takes kernels apart.
