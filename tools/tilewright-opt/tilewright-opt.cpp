@@ -4,6 +4,7 @@
 #include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/tile/TileDialect.h"
+#include "tilewright/target/cpu/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,6 +20,7 @@
 
 int main(int argc, char **argv) {
   mlir::registerTransformsPasses();
+  tilewright::cpu::registerTilewrightTargetCpuPasses();
 
   mlir::DialectRegistry registry;
   registry.insert<mlir::affine::AffineDialect, mlir::arith::ArithDialect,
