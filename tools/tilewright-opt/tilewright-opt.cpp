@@ -5,6 +5,7 @@
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/tile/TileDialect.h"
 #include "tilewright/target/cpu/Passes.h"
+#include "tilewright/transform/tile/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,6 +22,7 @@
 int main(int argc, char **argv) {
   mlir::registerTransformsPasses();
   tilewright::cpu::registerTilewrightTargetCpuPasses();
+  tilewright::tile::registerTilewrightTilePasses();
 
   mlir::DialectRegistry registry;
   registry.insert<mlir::affine::AffineDialect, mlir::arith::ArithDialect,

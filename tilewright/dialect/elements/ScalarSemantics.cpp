@@ -137,6 +137,11 @@ Value emitElement(OpBuilder &builder, Operation *op, ValueRange operands) {
                             : meaning(emit, operands);
 }
 
+Value emitConversion(OpBuilder &builder, Location loc, Type from, Type to, Value value) {
+  Emitter emit{builder, loc};
+  return emitConvert(emit, from, to, value);
+}
+
 Value emitConstant(OpBuilder &builder, Location loc, ElementsAttr value) {
   auto dense = dyn_cast<DenseElementsAttr>(value);
   if (!dense || !dense.isSplat())

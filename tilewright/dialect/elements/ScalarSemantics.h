@@ -31,6 +31,11 @@ mlir::Value emitElement(mlir::OpBuilder &builder, mlir::Operation *op, mlir::Val
 mlir::FailureOr<llvm::SmallVector<mlir::Value>>
 emitRegion(mlir::OpBuilder &builder, mlir::Region &region, mlir::ValueRange arguments);
 
+/// Emits the conversion of one element between types that may have signs, as
+/// stablehlo.convert does it.
+mlir::Value emitConversion(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type from,
+                           mlir::Type to, mlir::Value value);
+
 /// The element of a scalar or splat constant, as an op of arith or complex; null
 /// if the constant is neither.
 mlir::Value emitConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::ElementsAttr value);
