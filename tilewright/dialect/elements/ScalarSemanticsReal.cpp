@@ -19,11 +19,14 @@ static Value isFinite(Emitter &emit, ValueRange v) {
   return emit.compare(arith::CmpFPredicate::OLT, magnitude, emit.infinity(magnitude));
 }
 
-/// 1 / (1 + e^-x)
+/// 1 / (1 + e^-x), as e^x / (1 + e^x) on the left, where e^-x would overflow.
 static Value logistic(Emitter &emit, ValueRange v) {
   Value one = emit.real(v[0], 1);
-  Value power = emit.make<math::ExpOp>(Value(emit.make<arith::NegFOp>(v[0])));
-  return emit.make<arith::DivFOp>(one, Value(emit.make<arith::AddFOp>(one, power)));
+  Value magnitude = emit.make<math::AbsFOp>(v[0]);
+  Value power = emit.make<math::ExpOp>(Value(emit.make<arith::NegFOp>(magnitude)));
+  Value isLeft = emit.compare(arith::CmpFPredicate::OLT, v[0], emit.real(v[0], 0));
+  return emit.make<arith::DivFOp>(emit.select(isLeft, power, one),
+                                  Value(emit.make<arith::AddFOp>(one, power)));
 }
 
 /// 1, -1, or x itself, which is a zero or a NaN.
@@ -131,7 +134,9 @@ Value emitReducePrecision(Emitter &emit, unsigned exponentBits, unsigned mantiss
   const unsigned width = type.getWidth(), mantissa = type.getFPMantissaWidth() - 1,
                  exponent = width - 1 - mantissa;
   Type integer = emit.builder.getIntegerType(width);
-  auto constant = [&](uint64_t bits) { return emit.integer(integer, llvm::APInt(width, bits)); };
+  auto constant = [&](uint64_t bits) {
+    return emit.integer(integer, llvm::APInt(64, bits).trunc(width));
+  };
   const uint64_t signBit = uint64_t(1) << (width - 1);
   const uint64_t infinity = ((uint64_t(1) << exponent) - 1) << mantissa;
 

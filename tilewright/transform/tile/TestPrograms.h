@@ -11,8 +11,9 @@ namespace tilewright::tile {
 std::string randomFusion(uint64_t seed, int ops);
 
 /// Evaluates @main of the module on inputs that follow from `seed`, tiles its fusions, and
-/// evaluates it again. Gives what differs, or "".
-std::string compareWithTiled(const std::string &text, uint64_t seed);
+/// evaluates it again. Gives what differs, or "". With `edges` the inputs are numbers at
+/// which something special happens, and a program without a kernel differs too.
+std::string compareWithTiled(const std::string &text, uint64_t seed, bool edges = false);
 
 } // namespace tilewright::tile
 
