@@ -5,6 +5,7 @@
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/tile/TileDialect.h"
 #include "tilewright/transform/schedule/Passes.h"
+#include "tilewright/target/cpu/Passes.h"
 #include "tilewright/transform/fuse/Passes.h"
 #include "tilewright/transform/simplify/Passes.h"
 #include "tilewright/transform/tile/Passes.h"
@@ -26,7 +27,7 @@ int main(int argc, char **argv) {
   tilewright::simplify::registerSimplifyPasses();
   tilewright::fuse::registerFusePasses();
   tilewright::tile::registerTilewrightTilePasses();
-  tilewright::cpu::registerCpuPasses();
+  tilewright::cpu::registerTilewrightTargetCpuPasses();
   tilewright::schedule::registerTilewrightSchedulePasses();
 
   mlir::DialectRegistry registry;

@@ -69,8 +69,8 @@ Result<ObjectCode> generateObject(mlir::ModuleOp module, const Chip &chip,
   LaneBuilder builder(code, chip);
   StringMap<size_t> known; // fingerprint to the kernel that has the code
   for (tile::KernelOp kernel : kernels) {
-    KernelCode row;
-    row.kernel = row.symbol = kernel.getSymName().str();
+    KernelInfo row;
+    row.symbol = kernel.getSymName().str();
     row.grid = kernel.getPointCount();
     auto [found, isNew] = known.try_emplace(fingerprintOf(kernel), result.kernels.size());
     if (isNew) {
@@ -79,12 +79,13 @@ Result<ObjectCode> generateObject(mlir::ModuleOp module, const Chip &chip,
       row.scratchBytes = emitter.scratchBytes;
       row.itemCost = emitter.itemCost;
     } else {
-      const KernelCode &same = result.kernels[found->second];
-      row.symbol = same.symbol;
+      const KernelInfo &same = result.kernels[found->second];
+      Function *function = code.getFunction(same.symbol);
+      GlobalAlias::create(row.symbol, function);
       row.scratchBytes = same.scratchBytes;
       row.itemCost = same.itemCost;
     }
-    TILEWRIGHT_TRY(std::move(builder.failure).during(concat("compiling kernel ", row.kernel)));
+    TILEWRIGHT_TRY(std::move(builder.failure).during(concat("compiling kernel ", row.symbol)));
     result.kernels.push_back(row);
   }
   for (mlir::func::FuncOp body : bodies) {
@@ -106,7 +107,7 @@ Result<ObjectCode> generateObject(mlir::ModuleOp module, const Chip &chip,
     options.dump("llvm-optimized", textOf(code));
     options.dump("asm", emitAssembly(*CloneModule(code), *machine));
   }
-  TILEWRIGHT_ASSIGN(result.object, emitObject(code, *machine));
+  TILEWRIGHT_ASSIGN(result.bytes, emitObject(code, *machine));
   return result;
 }
 

@@ -18,10 +18,10 @@ struct CodegenOptions {
   std::function<void(std::string_view level, std::string_view text)> dump;
 };
 
-/// One tile.kernel. Kernels that are equal but for their name share a symbol.
-struct KernelCode {
-  std::string kernel; // the name in the module
-  std::string symbol; // in the object
+/// One tile.kernel. Kernels that are equal but for their name are compiled once and have a
+/// symbol each.
+struct KernelInfo {
+  std::string symbol; // its name in the module
   int64_t grid = 1;
   int64_t scratchBytes = 0;
   int64_t itemCost = 0; // estimated nanoseconds for one work item
@@ -30,8 +30,8 @@ struct KernelCode {
 struct ObjectCode {
   /// An ELF relocatable file for x86-64: position independent, small code model. Empty if the
   /// module has no kernels and no bodies.
-  std::vector<std::byte> object;
-  std::vector<KernelCode> kernels;
+  std::vector<std::byte> bytes;
+  std::vector<KernelInfo> kernels;
   /// Symbols of scalar functions in the body ABI, under their names in the module.
   std::vector<std::string> bodies;
 };

@@ -103,8 +103,8 @@ LoadedKernels LoadedKernels::compile(std::string_view text, const Chip &chip,
   loaded.state->jit = cantFail(orc::LLJITBuilder().create());
   orc::LLJIT &jit = *loaded.state->jit;
   orc::JITDylib &library = jit.getMainJITDylib();
-  StringRef bytes(reinterpret_cast<const char *>(loaded.object.object.data()),
-                  loaded.object.object.size());
+  StringRef bytes(reinterpret_cast<const char *>(loaded.object.bytes.data()),
+                  loaded.object.bytes.size());
   auto buffer = MemoryBuffer::getMemBufferCopy(bytes, "kernels.o");
   orc::SymbolMap symbols;
   auto define = [&](StringRef name, const void *address) {
@@ -132,15 +132,15 @@ void *LoadedKernels::symbol(std::string_view name) {
   return cantFail(state->jit->lookup(StringRef(name.data(), name.size()))).toPtr<void *>();
 }
 
-const KernelCode &LoadedKernels::code(std::string_view kernel) const {
-  for (const KernelCode &code : object.kernels)
-    if (code.kernel == kernel)
+const KernelInfo &LoadedKernels::code(std::string_view kernel) const {
+  for (const KernelInfo &code : object.kernels)
+    if (code.symbol == kernel)
       return code;
   report_fatal_error("no such kernel");
 }
 
 void LoadedKernels::run(std::string_view kernel, std::vector<void *> buffers) {
-  const KernelCode &row = code(kernel);
+  const KernelInfo &row = code(kernel);
   auto *function =
       reinterpret_cast<void (*)(void *const *, int64_t, int64_t, void *)>(symbol(row.symbol));
   void *scratch = std::aligned_alloc(64, size_t(row.scratchBytes + 63) / 64 * 64 + 64);

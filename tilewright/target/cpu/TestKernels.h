@@ -23,7 +23,7 @@ public:
   void run(std::string_view kernel, std::vector<void *> buffers);
   void runBody(std::string_view body, std::vector<const void *> args, std::vector<void *> results);
   void *symbol(std::string_view name);
-  const KernelCode &code(std::string_view kernel) const;
+  const KernelInfo &code(std::string_view kernel) const;
 
   ObjectCode object;
 
