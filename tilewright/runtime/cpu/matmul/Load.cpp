@@ -12,17 +12,17 @@ static int64_t bytesOf(ElementType type) { return static_cast<int64_t>(storageBy
 /// A thread keeps pieces up to this size.
 constexpr int64_t largestKept = int64_t(64) << 20;
 
-Scratch &Scratch::ofThread() {
-  static thread_local Scratch scratch;
+PanelScratch &PanelScratch::ofThread() {
+  static thread_local PanelScratch scratch;
   return scratch;
 }
 
-Scratch::~Scratch() {
+PanelScratch::~PanelScratch() {
   for (std::byte *piece : pieces)
     std::free(piece);
 }
 
-std::byte *Scratch::get(Use use, int64_t bytes) {
+std::byte *PanelScratch::get(Use use, int64_t bytes) {
   if (sizes[use] < bytes) {
     std::free(pieces[use]);
     sizes[use] = (bytes + bytes / 8 + 4095) / 4096 * 4096;
@@ -33,7 +33,7 @@ std::byte *Scratch::get(Use use, int64_t bytes) {
   return pieces[use];
 }
 
-void Scratch::trim() {
+void PanelScratch::trim() {
   for (int use = 0; use < useCount; ++use)
     if (sizes[use] > largestKept) {
       std::free(pieces[use]);
@@ -81,15 +81,15 @@ static void gather(ElementType type, const std::byte *from, const Placement &pla
 LoadedBlock loadBlock(const OperandView &view, const Conversion &conversion, int64_t line,
                       int64_t lines, int64_t k, int64_t count) {
   const int64_t fromBytes = bytesOf(conversion.from()), toBytes = bytesOf(conversion.to());
-  Scratch &scratch = Scratch::ofThread();
+  PanelScratch &scratch = PanelScratch::ofThread();
   if (view.prologue) {
     const bool isSummedMajor = view.prologue->isSummedMajor;
     const int64_t stride = isSummedMajor ? lines : count;
-    std::byte *raw = scratch.get(Scratch::raw, lines * count * fromBytes);
+    std::byte *raw = scratch.get(PanelScratch::raw, lines * count * fromBytes);
     view.prologue->make(view.prologue->buffers, view.firstLine + line,
                         view.firstLine + line + lines, k, k + count, raw, stride);
     if (!conversion.isIdentity()) {
-      std::byte *out = scratch.get(Scratch::converted, lines * count * toBytes);
+      std::byte *out = scratch.get(PanelScratch::converted, lines * count * toBytes);
       conversion.run(raw, out, lines * count);
       raw = out;
     }
@@ -109,8 +109,8 @@ LoadedBlock loadBlock(const OperandView &view, const Conversion &conversion, int
   const int64_t innerFirst = isSummedMajor ? line : k, innerCount = isSummedMajor ? lines : count;
   const int64_t outerFirst = isSummedMajor ? k : line, outerCount = isSummedMajor ? count : lines;
   const bool isContiguous = inner.isEven() && inner.stride == 1;
-  std::byte *out = scratch.get(Scratch::converted, lines * count * toBytes);
-  std::byte *raw = scratch.get(Scratch::raw, innerCount * fromBytes);
+  std::byte *out = scratch.get(PanelScratch::converted, lines * count * toBytes);
+  std::byte *raw = scratch.get(PanelScratch::raw, innerCount * fromBytes);
   for (int64_t i = 0; i < outerCount; ++i) {
     const std::byte *from = view.data + outer.at(outerFirst + i) * fromBytes;
     std::byte *to = out + i * innerCount * toBytes;
@@ -132,7 +132,7 @@ void storeSums(const Conversion &conversion, const std::byte *sums, int64_t stri
   const int64_t fromBytes = bytesOf(conversion.from()), toBytes = bytesOf(conversion.to());
   const bool isContiguous = resultColumns.isEven() && resultColumns.stride == 1;
   std::byte *line =
-      isContiguous ? nullptr : Scratch::ofThread().get(Scratch::converted, columns * toBytes);
+      isContiguous ? nullptr : PanelScratch::ofThread().get(PanelScratch::converted, columns * toBytes);
   for (int64_t i = 0; i < rows; ++i) {
     const std::byte *from = sums + i * stride * fromBytes;
     std::byte *to = result + resultRows.at(row + i) * toBytes;

@@ -10,7 +10,7 @@ namespace tilewright::runtime::cpu {
 
 /// Memory that a thread keeps from product to product, because fresh pages cost more than
 /// packing them. What is large is given back.
-class Scratch {
+class PanelScratch {
 public:
   /// Each use has its own piece, so that a piece stays while others are asked for.
   enum Use {
@@ -32,12 +32,12 @@ public:
   /// Ends a product: keeps what is small.
   void trim();
 
-  static Scratch &ofThread();
+  static PanelScratch &ofThread();
 
-  Scratch() = default;
-  Scratch(const Scratch &) = delete;
-  Scratch &operator=(const Scratch &) = delete;
-  ~Scratch();
+  PanelScratch() = default;
+  PanelScratch(const PanelScratch &) = delete;
+  PanelScratch &operator=(const PanelScratch &) = delete;
+  ~PanelScratch();
 
 private:
   std::byte *pieces[useCount] = {};

@@ -266,7 +266,7 @@ void Matmul::Runner::finish(const Product &product, const std::byte *tile, int64
   // Columns of what was computed are rows of what was asked for.
   const int64_t first = product.index * shape.columns + column;
   if (rows > 1) {
-    std::byte *turned = Scratch::ofThread().get(Scratch::turnedTile, rows * columns * sumBytes());
+    std::byte *turned = PanelScratch::ofThread().get(PanelScratch::turnedTile, rows * columns * sumBytes());
     for (int64_t j = 0; j < columns; ++j)
       for (int64_t i = 0; i < rows; ++i)
         std::memcpy(turned + (j * rows + i) * sumBytes(), tile + (i * stride + j) * sumBytes(),
@@ -288,17 +288,17 @@ void Matmul::Runner::runDirect(const Product &product) const {
   const LoadedBlock lhsBlock =
       loadBlock(product.lhs, matmul.lhsToSums, 0, shape.rows, 0, shape.summed);
   LoadedBlock lhs = lhsBlock;
-  Scratch &scratch = Scratch::ofThread();
+  PanelScratch &scratch = PanelScratch::ofThread();
   // Loading rhs may use the memory that holds lhs.
   if (lhs.data != product.lhs.data) {
     const int64_t bytes = shape.rows * shape.summed * sumBytes();
-    std::byte *copy = scratch.get(Scratch::lhsBlock, bytes);
+    std::byte *copy = scratch.get(PanelScratch::lhsBlock, bytes);
     std::memcpy(copy, lhs.data, static_cast<size_t>(bytes));
     lhs.data = copy;
   }
   LoadedBlock rhs = loadBlock(product.rhs, matmul.rhsToSums, 0, shape.columns, 0, shape.summed);
   if (rhs.lineStride != 1) {
-    std::byte *copy = scratch.get(Scratch::rhsBlock, shape.columns * shape.summed * sumBytes());
+    std::byte *copy = scratch.get(PanelScratch::rhsBlock, shape.columns * shape.summed * sumBytes());
     const size_t bytes = static_cast<size_t>(sumBytes());
     auto turn = [&]<typename T>(T *to) {
       const T *from = reinterpret_cast<const T *>(rhs.data);
@@ -318,7 +318,7 @@ void Matmul::Runner::runDirect(const Product &product) const {
                             shape.resultRows.stride);
     return;
   }
-  std::byte *tile = scratch.get(Scratch::sumsTile, shape.rows * shape.columns * sumBytes());
+  std::byte *tile = scratch.get(PanelScratch::sumsTile, shape.rows * shape.columns * sumBytes());
   matmul.direct->multiply(shape.rows, shape.columns, shape.summed, lhs.data, lhs.lineStride,
                           lhs.summedStride, rhs.data, rhs.summedStride, tile, shape.columns);
   finish(product, tile, shape.columns, 0, shape.rows, 0, shape.columns);
@@ -327,7 +327,7 @@ void Matmul::Runner::runDirect(const Product &product) const {
 void Matmul::Runner::runVector(const Product &product) const {
   const int64_t bytes = sumBytes();
   const LoadedBlock row = loadBlock(product.lhs, matmul.lhsToSums, 0, 1, 0, shape.summed);
-  std::byte *lhs = Scratch::ofThread().get(Scratch::vector, shape.summed * bytes);
+  std::byte *lhs = PanelScratch::ofThread().get(PanelScratch::vector, shape.summed * bytes);
   for (int64_t k = 0; k < shape.summed; ++k)
     std::memcpy(lhs + k * bytes, row.data + k * row.summedStride * bytes,
                 static_cast<size_t>(bytes));
@@ -338,7 +338,7 @@ void Matmul::Runner::runVector(const Product &product) const {
   const int64_t grain = std::max<int64_t>(isRowMajor ? 256 : 4, worthAThread / shape.summed);
   pool.parallelFor(shape.columns, grain, [&](int64_t begin, int64_t end) {
     const int64_t count = end - begin;
-    std::byte *tile = Scratch::ofThread().get(Scratch::sumsTile, count * bytes);
+    std::byte *tile = PanelScratch::ofThread().get(PanelScratch::sumsTile, count * bytes);
     if (isRowMajor) {
       std::memset(tile, 0, static_cast<size_t>(count * bytes));
       matmul.vector->addRow(count, shape.summed, lhs, product.rhs.data + begin * rhsBytes,

@@ -26,7 +26,7 @@ struct Side {
   int64_t width, depth; // of a panel
   int64_t lines, summed, blockSummed;
   int64_t elementBytes;
-  Scratch::Use localUse;
+  PanelScratch::Use localUse;
   std::byte *shared = nullptr; // all panels, or null if each tile packs its own
 
   int64_t panels() const { return divideUp(lines, width); }
@@ -53,7 +53,7 @@ struct Side {
   const std::byte *block(int64_t block, int64_t first, int64_t last) const {
     if (shared)
       return sharedAt(block, first);
-    std::byte *local = Scratch::ofThread().get(localUse, (last - first) * panelBytes(block));
+    std::byte *local = PanelScratch::ofThread().get(localUse, (last - first) * panelBytes(block));
     packPanels(block, first, last, local);
     return local;
   }
@@ -164,12 +164,12 @@ void Matmul::Runner::runPanels(const Product &product) const {
   Side lhs{product.lhs,      matmul.lhsToPanel, kernel.packLhs,
            kernel.rows,      kernel.depth,      shape.rows,
            shape.summed,     blocking.summed,   bytes(kernel.lhsPacked),
-           Scratch::lhsBlock};
+           PanelScratch::lhsBlock};
   Side rhs{product.rhs,      matmul.rhsToPanel, kernel.packRhs,
            kernel.columns,   kernel.depth,      shape.columns,
            shape.summed,     blocking.summed,   bytes(kernel.rhsPacked),
-           Scratch::rhsBlock};
-  Scratch &scratch = Scratch::ofThread();
+           PanelScratch::rhsBlock};
+  PanelScratch &scratch = PanelScratch::ofThread();
   const int64_t tiles = blocking.rowTiles * blocking.columnTiles;
   auto rowsOf = [&](int64_t tile) { return tile % blocking.rowTiles * blocking.rows; };
   auto columnsOf = [&](int64_t tile) { return tile / blocking.rowTiles * blocking.columns; };
@@ -178,7 +178,7 @@ void Matmul::Runner::runPanels(const Product &product) const {
   if (const int64_t parts = std::min(threads / tiles, blocking.summedBlocks / 2); parts > 1) {
     const int64_t blocksOfPart = divideUp(blocking.summedBlocks, parts);
     const int64_t partBytes = roundUp(shape.rows * shape.columns * sumBytes(), 64);
-    std::byte *partial = scratch.get(Scratch::partial, parts * partBytes);
+    std::byte *partial = scratch.get(PanelScratch::partial, parts * partBytes);
     pool.parallelFor(tiles * parts, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t tile = i / parts, part = i % parts;
@@ -198,9 +198,9 @@ void Matmul::Runner::runPanels(const Product &product) const {
 
   // An operand that several tiles use is packed once for all of them.
   if (blocking.columnTiles > 1)
-    lhs.shared = scratch.get(Scratch::lhsPanels, lhs.allBytes());
+    lhs.shared = scratch.get(PanelScratch::lhsPanels, lhs.allBytes());
   if (blocking.rowTiles > 1)
-    rhs.shared = scratch.get(Scratch::rhsPanels, rhs.allBytes());
+    rhs.shared = scratch.get(PanelScratch::rhsPanels, rhs.allBytes());
   packShared({&rhs, &lhs}, blocking.summedBlocks, pool);
 
   const bool inPlace = writesInPlace();
@@ -215,7 +215,7 @@ void Matmul::Runner::runPanels(const Product &product) const {
                      shape.resultRows.stride);
         continue;
       }
-      std::byte *sums = Scratch::ofThread().get(Scratch::sumsTile, rows * columns * sumBytes());
+      std::byte *sums = PanelScratch::ofThread().get(PanelScratch::sumsTile, rows * columns * sumBytes());
       multiplyTile(kernel, lhs, rhs, row, rows, column, columns, 0, blocking.summedBlocks, sums,
                    columns);
       finish(product, sums, columns, row, rows, column, columns);
