@@ -50,6 +50,9 @@ namespace {
 
 struct InsertCopies : impl::InsertCopiesPassBase<InsertCopies> {
   void runOnOperation() override {
+    // Private functions are bodies of library calls; they have no plan.
+    if (getOperation().isPrivate())
+      return;
     getOperation().walk([](Operation *op) {
       if (auto loop = dyn_cast<stablehlo::WhileOp>(op))
         copyIntoLoop(loop);
