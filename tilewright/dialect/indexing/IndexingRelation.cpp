@@ -270,8 +270,8 @@ static std::string whyNot(Operation *op) {
     if (!isScalarRegion(reduce.getBody()))
       return "has a body with no meaning for scalars";
   if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op))
-    if (dot.getAlgorithm())
-      return "asks for an algorithm";
+    if (dot.getAlgorithm() || cast<RankedTensorType>(dot.getType()).getElementType().isInteger(1))
+      return "is a dot of predicates, or asks for an algorithm";
   return {};
 }
 

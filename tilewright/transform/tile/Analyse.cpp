@@ -30,58 +30,57 @@ static bool sameBox(LoadOp load, StoreOp store) {
          unitStrides(load.getStrides()) && unitStrides(store.getStrides());
 }
 
-/// Whether what is loaded is used at its own index only: by maps, by reductions (which end
-/// before anything that needs them begins), and by stores.
-static bool usedInPlace(Value tile, StoreOp store) {
+/// What is written, or kept for others: these run in the order of their levels, and those of
+/// one level and one box together, each element being read once.
+static bool isRoot(Operation *op) { return isa<StoreOp, ReduceOp, ScanOp, DotOp>(op); }
+
+/// The number of roots that stand before one another on the way to `op`.
+static int64_t levelOf(Operation *op, llvm::DenseMap<Operation *, int64_t> &levels) {
+  if (auto found = levels.find(op); found != levels.end())
+    return found->second;
+  int64_t level = 0;
+  for (Value operand : op->getOperands())
+    if (Operation *source = operand.getDefiningOp())
+      level = std::max(level, levelOf(source, levels) + (isRoot(source) ? 1 : 0));
+  return levels[op] = level;
+}
+
+/// Whether what is loaded is used only before `store` writes, or with it at the same element.
+static bool usedInTime(Value tile, StoreOp store, llvm::DenseMap<Operation *, int64_t> &levels) {
   for (Operation *user : tile.getUsers()) {
-    if (isa<ReduceOp>(user) || user == store)
-      continue;
-    if (auto other = dyn_cast<StoreOp>(user)) {
-      if (!other->isBeforeInBlock(store))
+    if (isRoot(user)) {
+      if (user == store || levelOf(user, levels) < levelOf(store, levels))
+        continue;
+      auto other = dyn_cast<StoreOp>(user);
+      if (!other || levelOf(user, levels) != levelOf(store, levels) ||
+          other.getTile().getType() != store.getTile().getType())
         return false;
       continue;
     }
     auto map = dyn_cast<MapOp>(user);
-    if (!map ||
-        !llvm::all_of(map.getResults(), [&](Value result) { return usedInPlace(result, store); }))
+    if (!map || !llvm::all_of(map.getResults(),
+                              [&](Value result) { return usedInTime(result, store, levels); }))
       return false;
   }
   return true;
 }
 
-/// Whether a store after `store` needs the loaded tile.
-static bool neededLater(LoadOp load, StoreOp store) {
-  SmallVector<Operation *> work{load};
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  while (!work.empty()) {
-    Operation *op = work.pop_back_val();
-    for (Operation *user : op->getUsers()) {
-      if (!seen.insert(user).second)
-        continue;
-      if (isa<StoreOp>(user) && user != store && !user->isBeforeInBlock(store))
-        return true;
-      work.push_back(user);
-    }
-  }
-  return false;
-}
-
 SmallVector<std::pair<int64_t, int64_t>> findAliases(KernelOp kernel) {
   SmallVector<std::pair<int64_t, int64_t>> aliases;
   llvm::SmallDenseSet<int64_t> taken;
+  llvm::DenseMap<Operation *, int64_t> levels;
   for (auto [r, output] : llvm::enumerate(kernel.getOutputs())) {
     if (!output.hasOneUse())
       continue;
     auto store = dyn_cast<StoreOp>(*output.user_begin());
-    if (!store || store.getTile() == Value())
+    if (!store)
       continue;
     for (auto [i, input] : llvm::enumerate(kernel.getInputs())) {
       if (taken.contains(static_cast<int64_t>(i)) || input.use_empty())
         continue;
       const bool fits = llvm::all_of(input.getUsers(), [&](Operation *user) {
         auto load = dyn_cast<LoadOp>(user);
-        return load && sameBox(load, store) && usedInPlace(load.getResult(), store) &&
-               !neededLater(load, store);
+        return load && sameBox(load, store) && usedInTime(load.getResult(), store, levels);
       });
       if (!fits)
         continue;

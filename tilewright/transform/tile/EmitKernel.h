@@ -19,8 +19,9 @@ KernelOp emitKernel(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRe
 void mergeMaps(KernelOp kernel);
 
 /// Pairs (output, input) such that the output may be written over the input: whatever a
-/// point reads of it, it reads at the elements that it then writes, and nothing that is
-/// written later needs them.
+/// point reads of it, it reads at the elements that it then writes, in time. Relies on targets
+/// to run reductions and stores in the order of their dependence, and stores of one shape that
+/// depend on equally many together, reading each loaded element once.
 llvm::SmallVector<std::pair<int64_t, int64_t>> findAliases(KernelOp kernel);
 
 /// What one point costs: arithmetic operations, and bytes read and written.

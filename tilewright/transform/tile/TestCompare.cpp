@@ -119,7 +119,7 @@ static Tensor edgeTensor(mlir::RankedTensorType type, size_t which, interpret::C
   return tensor;
 }
 
-std::string compareWithTiled(const std::string &text, uint64_t seed, bool edges) {
+std::string compareWithTiled(const std::string &text, uint64_t seed, bool edges, int *kernels) {
   static mlir::MLIRContext mlirContext(mlir::MLIRContext::Threading::DISABLED);
   mlir::ScopedDiagnosticHandler quiet(&mlirContext, [](mlir::Diagnostic &) {});
   mlirContext.loadDialect<mlir::func::FuncDialect, stablehlo::StablehloDialect, exec::ExecDialect,
@@ -146,6 +146,8 @@ std::string compareWithTiled(const std::string &text, uint64_t seed, bool edges)
     return "the pass fails";
   std::string tiled;
   llvm::raw_string_ostream(tiled) << *module;
+  if (kernels)
+    *kernels = static_cast<int>(llvm::range_size(module->getOps<KernelOp>()));
   if (edges && tiled.find("exec.launch") == std::string::npos)
     return "no kernel";
   auto actual = interpret::evaluate(*module, "main", inputs, context);

@@ -12,8 +12,10 @@ std::string randomFusion(uint64_t seed, int ops);
 
 /// Evaluates @main of the module on inputs that follow from `seed`, tiles its fusions, and
 /// evaluates it again. Gives what differs, or "". With `edges` the inputs are numbers at
-/// which something special happens, and a program without a kernel differs too.
-std::string compareWithTiled(const std::string &text, uint64_t seed, bool edges = false);
+/// which something special happens, and a program without a kernel differs too. `kernels` gets the
+/// number of kernels.
+std::string compareWithTiled(const std::string &text, uint64_t seed, bool edges = false,
+                             int *kernels = nullptr);
 
 } // namespace tilewright::tile
 

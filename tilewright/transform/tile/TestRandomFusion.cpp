@@ -98,6 +98,7 @@ private:
   void reverse(const Value &x);
   void reduce(const Value &x);
   void iota();
+  void dot(const Value &x);
 
   std::mt19937_64 random;
   std::string body;
@@ -336,6 +337,38 @@ void Writer::iota() {
       shape, element);
 }
 
+void Writer::dot(const Value &x) {
+  if (x.element == "i1" || x.shape.empty() || volume(x.shape) > 2000)
+    return;
+  // Every dimension of x is batch, contracted, or kept; y has some of its own.
+  Dims batch, yBatch, contracted, yContracted, yShape, shape, rows, columns;
+  for (size_t i = 0; i < x.shape.size(); ++i) {
+    const int64_t role = below(3);
+    if (role == 2) {
+      rows.push_back(x.shape[i]);
+      continue;
+    }
+    (role == 0 ? batch : contracted).push_back(static_cast<int64_t>(i));
+    (role == 0 ? yBatch : yContracted).push_back(static_cast<int64_t>(yShape.size()));
+    yShape.push_back(x.shape[i]);
+    if (role == 0)
+      shape.push_back(x.shape[i]);
+    if (below(3) == 0 && volume(yShape) < 500) {
+      columns.push_back(2 + below(3));
+      yShape.push_back(columns.back());
+    }
+  }
+  shape.insert(shape.end(), rows.begin(), rows.end());
+  shape.insert(shape.end(), columns.begin(), columns.end());
+  if (volume(shape) > 5000)
+    return;
+  Value y = input(yShape, x.element);
+  add(concat("stablehlo.dot_general ", x.name, ", ", y.name, ", batching_dims = ", list(batch),
+             " x ", list(yBatch), ", contracting_dims = ", list(contracted), " x ",
+             list(yContracted), " : (", type(x), ", ", type(y), ") -> ", type(shape, x.element)),
+      shape, x.element);
+}
+
 std::string Writer::write(int ops) {
   static const std::vector<std::string> elements = {"f32",  "f32", "f32", "i32",
                                                     "bf16", "ui8", "i1",  "complex<f32>"};
@@ -383,7 +416,7 @@ std::string Writer::write(int ops) {
       reduce(x);
       break;
     case 15:
-      iota();
+      below(2) ? iota() : dot(x);
       break;
     }
   }

@@ -124,7 +124,9 @@ public:
     const Node &node = graph.nodes[value.node];
     Box domain = domainBox(node, box);
     const int64_t volume = volumeOf(domain);
-    needs.elements = std::max(needs.elements, volume);
+    // Of a product of matrices an element is used many times, so tiles are larger.
+    const bool isDot = isa_and_nonnull<stablehlo::DotGeneralOp>(node.op);
+    needs.elements = std::max(needs.elements, isDot ? volumeOf(box) * 4 : volume);
     for (Type type : node.elementTypes)
       needs.elementBytes = std::max(needs.elementBytes, bytesOf(type));
     if (!node.op) {
