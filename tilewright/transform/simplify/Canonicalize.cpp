@@ -23,15 +23,16 @@ struct Canonicalize : impl::CanonicalizePassBase<Canonicalize> {
     addFoldPatterns(patterns, evaluator, maxFoldElements, maxFoldSteps);
     addAlgebraPatterns(patterns);
     addAnnotationPatterns(patterns);
-    // addBatchNormPatterns(patterns);
+    addBatchNormPatterns(patterns);
     addControlFlowPatterns(patterns);
-    // addDynamicShapePatterns(patterns);
-    // addIndexingPatterns(patterns);
-    // addLegacyPatterns(patterns);
+    addDynamicShapePatterns(patterns);
+    addIndexingPatterns(patterns);
+    addLegacyPatterns(patterns);
     addLoopPatterns(patterns);
     addMovementPatterns(patterns);
-    // addProductPatterns(patterns);
-    // addReductionPatterns(patterns);
+    addProductPatterns(patterns);
+    addReductionPatterns(patterns);
+    addSinkPatterns(patterns);
 
     GreedyRewriteConfig config;
     // Operands first: what an op becomes depends on what they became.

@@ -20,6 +20,7 @@ void addLoopPatterns(mlir::RewritePatternSet &patterns);
 void addMovementPatterns(mlir::RewritePatternSet &patterns);
 void addProductPatterns(mlir::RewritePatternSet &patterns);
 void addReductionPatterns(mlir::RewritePatternSet &patterns);
+void addSinkPatterns(mlir::RewritePatternSet &patterns);
 
 /// Ops on constants are evaluated, within the limits. `evaluator` outlives the patterns.
 void addFoldPatterns(mlir::RewritePatternSet &patterns, interpret::OpEvaluator &evaluator,
