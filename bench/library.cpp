@@ -174,5 +174,24 @@ int main(int argc, char **argv) {
   };
   add("topk50_64xV", [&] { return largest({64, 32000}, 50); });
   add("topk8_4096x128", [&] { return largest({4096, 128}, 8); });
+
+  add("embed_scatter_add", [] {
+    TestCall call("scatter",
+                  {integers("update_window_dims", {1}), integers("inserted_window_dims", {0}),
+                   integers("scatter_dims_to_operand_dims", {0}), integers("index_vector_dim", {1}),
+                   text("body", "add")});
+    call.operand(normal(f32, {32000, 768})).operand(below(32000, {4096, 1}));
+    call.operand(normal(f32, {4096, 768})).result({f32, {32000, 768}});
+    return call;
+  });
+  add("segment_sum_1m", [] {
+    TestCall call("scatter",
+                  {integers("update_window_dims", {}), integers("inserted_window_dims", {0}),
+                   integers("scatter_dims_to_operand_dims", {0}), integers("index_vector_dim", {1}),
+                   text("body", "add")});
+    call.operand(normal(f32, {1024})).operand(below(1024, {1 << 20, 1}));
+    call.operand(normal(f32, {1 << 20})).result({f32, {1024}});
+    return call;
+  });
   return 0;
 }
