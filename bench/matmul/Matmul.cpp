@@ -16,6 +16,7 @@
 #include <ctime>
 #include <functional>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -129,6 +130,19 @@ void run(const Row &row, ThreadPool &pool) {
   std::vector<Contender> contenders;
   contenders.push_back({"ours (" + ours.name() + ")", [&] { ours.run(operands, pool); }, {}});
 
+  // TILEWRIGHT_BENCH_BLOCKS="266,256,512 128,512,512": other tiles of rows, columns and sums.
+  std::vector<std::unique_ptr<Matmul>> variants;
+  if (const char *blocks = std::getenv("TILEWRIGHT_BENCH_BLOCKS")) {
+    std::istringstream list(blocks);
+    for (std::string each; list >> each;) {
+      Matmul::Choice choice;
+      std::sscanf(each.c_str(), "%ld,%ld,%ld", &choice.mostRows, &choice.mostColumns,
+                  &choice.mostSummed);
+      variants.push_back(std::make_unique<Matmul>(problem, Machine::host(), choice));
+      contenders.push_back(
+          {each, [&, matmul = variants.back().get()] { matmul->run(operands, pool); }, {}});
+    }
+  }
   const std::unique_ptr<OneDnnMatmul> oneDnn = OneDnnMatmul::create(problem, pool.threadCount());
   if (oneDnn)
     contenders.push_back({OneDnnMatmul::name(), [&] { oneDnn->run(operands, pool); }, {}});

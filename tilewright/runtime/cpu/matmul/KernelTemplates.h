@@ -96,13 +96,33 @@ inline void storeBlock(const typename VectorOf<T, length>::Type (&block)[rowCoun
     }
 }
 
+/// Begins a block: with the sums so far if there are any, which is why they are loaded before
+/// anything is stored. Rows of a result are often a multiple of 4 KiB apart, and a load waits for a
+/// store to the same place in another page.
+template <typename T, int length, int rowCount, int vectors>
+inline void beginBlock(typename VectorOf<T, length>::Type (&block)[rowCount][vectors],
+                       const T *sums, int64_t stride, bool add) {
+  using V = typename VectorOf<T, length>::Type;
+  TILEWRIGHT_UNROLL
+  for (int i = 0; i < rowCount; ++i) {
+    TILEWRIGHT_UNROLL
+    for (int j = 0; j < vectors; ++j)
+      block[i][j] = add ? loadVector<V>(sums + i * stride + j * length) : V();
+  }
+}
+
 /// Real and integer types: panels are [summed][line].
 template <typename T, int length, int rowCount, int vectors>
 void multiplyPanels(int64_t summed, const void *lhsPanel, const void *rhsPanel, void *sums,
                     int64_t stride, int64_t rows, int64_t columns, bool add) {
   using V = typename VectorOf<T, length>::Type;
   const T *lhs = static_cast<const T *>(lhsPanel), *rhs = static_cast<const T *>(rhsPanel);
-  V block[rowCount][vectors] = {};
+  V block[rowCount][vectors];
+  const bool isWhole = rows == rowCount && columns == length * vectors;
+  if (isWhole && add)
+    beginBlock<T, length, rowCount, vectors>(block, static_cast<T *>(sums), stride, true);
+  else
+    beginBlock<T, length, rowCount, vectors>(block, nullptr, 0, false);
   for (int64_t k = 0; k < summed; ++k, lhs += rowCount, rhs += length * vectors) {
     V right[vectors];
     TILEWRIGHT_UNROLL
@@ -117,7 +137,7 @@ void multiplyPanels(int64_t summed, const void *lhsPanel, const void *rhsPanel, 
     }
   }
   storeBlock<T, length, rowCount, vectors>(block, static_cast<T *>(sums), stride, rows, columns,
-                                           add);
+                                           add && !isWhole);
 }
 
 /// Complex types: panels are [summed][real and imaginary][line], so that products need no

@@ -3,12 +3,15 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <sys/mman.h>
+
 namespace tilewright::runtime::cpu {
 
 using numerics::storageBytes;
 
 static int64_t bytesOf(ElementType type) { return static_cast<int64_t>(storageBytes(type)); }
 
+constexpr int64_t hugePage = int64_t(2) << 20;
 /// A thread keeps pieces up to this size.
 constexpr int64_t largestKept = int64_t(64) << 20;
 
@@ -25,10 +28,17 @@ PanelScratch::~PanelScratch() {
 std::byte *PanelScratch::get(Use use, int64_t bytes) {
   if (sizes[use] < bytes) {
     std::free(pieces[use]);
-    sizes[use] = (bytes + bytes / 8 + 4095) / 4096 * 4096;
-    pieces[use] = static_cast<std::byte *>(std::aligned_alloc(64, static_cast<size_t>(sizes[use])));
+    // Large pieces are on large pages where the system has them: panels are read across many.
+    const int64_t page = bytes >= hugePage ? hugePage : 4096;
+    sizes[use] = (bytes + bytes / 8 + page - 1) / page * page;
+    pieces[use] = static_cast<std::byte *>(
+        std::aligned_alloc(static_cast<size_t>(page), static_cast<size_t>(sizes[use])));
     if (!pieces[use])
       std::abort(); // as operator new does without exceptions
+#if defined(MADV_HUGEPAGE)
+    if (page == hugePage)
+      madvise(pieces[use], static_cast<size_t>(sizes[use]), MADV_HUGEPAGE);
+#endif
   }
   return pieces[use];
 }

@@ -119,7 +119,7 @@ Matmul::Matmul(MatmulProblem problem, const Machine &machine)
     : Matmul(std::move(problem), machine, Choice()) {}
 
 Matmul::Matmul(MatmulProblem problem, const Machine &machine, const Choice &choice)
-    : shape(std::move(problem)), machine(machine),
+    : shape(std::move(problem)), machine(machine), choice(choice),
       sums(sumsOf(shape.lhsType, shape.rhsType, shape.resultType)), lhsToSums(machine, sums, sums),
       rhsToSums(lhsToSums), lhsToPanel(lhsToSums), rhsToPanel(lhsToSums),
       resultConversion(machine, sums, shape.resultType) {

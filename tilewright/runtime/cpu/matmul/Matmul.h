@@ -91,6 +91,9 @@ public:
   struct Choice {
     bool allowVector = true, allowDirect = true;
     bool allowNarrowPanels = true; // multiply bf16 and bytes as they are where instructions exist
+    /// The largest tile of sums and the longest run of a sum that is packed at a time; 0 leaves
+    /// them to the sizes of the caches.
+    int64_t mostRows = 0, mostColumns = 0, mostSummed = 0;
   };
 
   explicit Matmul(MatmulProblem problem, const Machine &machine = Machine::host());
@@ -114,6 +117,7 @@ private:
 
   MatmulProblem shape;
   Machine machine;
+  Choice choice;
   ElementType sums = ElementType::f32;
   Path chosenPath = Path::empty;
   bool isTransposed = false; // computed as the transposed product; `shape` is already swapped

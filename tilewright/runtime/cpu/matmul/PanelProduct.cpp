@@ -40,14 +40,21 @@ struct Side {
            panel * panelBytes(block);
   }
 
-  /// Packs panels [first, last) of a block, one after the other.
+  /// Packs panels [first, last) of a block, one after the other. Where neighbouring lines are
+  /// neighbours in memory, a few summed elements of all panels are packed at a time: rows of the
+  /// operand are then read as long as they go on, before the next page is opened.
   void packPanels(int64_t block, int64_t first, int64_t last, std::byte *to) const {
     const int64_t k = block * blockSummed, count = std::min(blockSummed, summed - k);
-    for (int64_t panel = first; panel < last; ++panel, to += panelBytes(block)) {
-      const int64_t line = panel * width, inPanel = std::min(width, lines - line);
-      const LoadedBlock loaded = loadBlock(view, conversion, line, inPanel, k, count);
-      pack(loaded.data, loaded.lineStride, loaded.summedStride, inPanel, count, to);
-    }
+    const bool isAcross = !view.prologue && view.lines->isEven() && view.lines->stride == 1;
+    const int64_t step = isAcross ? roundUp(std::min<int64_t>(count, 16), depth) : count;
+    for (int64_t done = 0; done < count; done += step)
+      for (int64_t panel = first; panel < last; ++panel) {
+        const int64_t line = panel * width, inPanel = std::min(width, lines - line);
+        const int64_t now = std::min(step, count - done);
+        const LoadedBlock loaded = loadBlock(view, conversion, line, inPanel, k + done, now);
+        pack(loaded.data, loaded.lineStride, loaded.summedStride, inPanel, now,
+             to + (panel - first) * panelBytes(block) + done * width * elementBytes);
+      }
   }
   /// Panels [first, last) of a block: the shared ones, or packed now for this thread.
   const std::byte *block(int64_t block, int64_t first, int64_t last) const {
@@ -67,19 +74,21 @@ constexpr int64_t worthATile = 400'000;
 constexpr int64_t tilesPerThread = 4;
 
 static Blocking chooseBlocking(const PanelKernel &kernel, const MatmulProblem &shape,
-                               const Machine &machine, int64_t threads) {
-  const auto bytes = static_cast<int64_t>(numerics::storageBytes(kernel.rhsPacked));
+                               const Machine &machine, const Matmul::Choice &choice,
+                               int64_t threads) {
+  const auto bytes = static_cast<int64_t>(numerics::storageBytes(kernel.lhsPacked));
   Blocking blocking;
-  // A panel of rhs stays in the first cache while panels of lhs pass by.
+  // A panel of lhs stays in the first cache.
   const int64_t mostSummed =
-      std::max(kernel.depth, machine.level1Bytes * 2 / 3 / (kernel.columns * bytes) / kernel.depth *
-                                 kernel.depth);
+      std::max(kernel.depth,
+               machine.level1Bytes * 2 / 3 / (kernel.rows * bytes) / kernel.depth * kernel.depth);
   blocking.summedBlocks = divideUp(shape.summed, mostSummed);
   blocking.summed = roundUp(divideUp(shape.summed, blocking.summedBlocks), kernel.depth);
   blocking.summedBlocks = divideUp(shape.summed, blocking.summed);
 
   // Blocks of lhs, of rhs and the tile share the second cache.
-  const int64_t mostColumns = 512, mostRows = 256;
+  const int64_t mostRows = choice.mostRows ? choice.mostRows : 256;
+  const int64_t mostColumns = choice.mostColumns ? choice.mostColumns : 256;
   blocking.rowTiles = divideUp(shape.rows, mostRows);
   blocking.columnTiles = divideUp(shape.columns, mostColumns);
   const double work = double(shape.rows) * double(shape.columns) * double(shape.summed);
@@ -118,8 +127,10 @@ static void multiplyTile(const PanelKernel &kernel, const Side &lhs, const Side 
     const int64_t depth = lhs.blockDepth(block);
     if (kernel.enter)
       kernel.enter();
-    for (int64_t j = 0; j < columnPanels; ++j)
-      for (int64_t i = 0; i < rowPanels; ++i)
+    // A panel of lhs stays in the first cache while those of rhs pass by, and sums are
+    // written along rows.
+    for (int64_t i = 0; i < rowPanels; ++i)
+      for (int64_t j = 0; j < columnPanels; ++j)
         kernel.multiply(depth, left + i * lhs.panelBytes(block), right + j * rhs.panelBytes(block),
                         sums + (i * kernel.rows * stride + j * kernel.columns) * sumBytes, stride,
                         std::min(kernel.rows, rows - i * kernel.rows),
@@ -133,7 +144,7 @@ static void multiplyTile(const PanelKernel &kernel, const Side &lhs, const Side 
 static void packShared(std::initializer_list<const Side *> sides, int64_t blocks,
                        ThreadPool &pool) {
   // Neighbouring panels lie on the same pages, so they are packed together.
-  constexpr int64_t together = 4;
+  constexpr int64_t together = 8;
   int64_t count = 0;
   for (const Side *side : sides)
     count += side->shared ? blocks * divideUp(side->panels(), together) : 0;
@@ -159,7 +170,7 @@ static void packShared(std::initializer_list<const Side *> sides, int64_t blocks
 void Matmul::Runner::runPanels(const Product &product) const {
   const PanelKernel &kernel = *matmul.panel;
   const int64_t threads = pool.threadCount();
-  const Blocking blocking = chooseBlocking(kernel, shape, matmul.machine, threads);
+  const Blocking blocking = chooseBlocking(kernel, shape, matmul.machine, matmul.choice, threads);
   auto bytes = [](ElementType type) { return static_cast<int64_t>(numerics::storageBytes(type)); };
   Side lhs{product.lhs,      matmul.lhsToPanel, kernel.packLhs,
            kernel.rows,      kernel.depth,      shape.rows,
