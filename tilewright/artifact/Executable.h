@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_ARTIFACT_EXECUTABLE_H
 #define TILEWRIGHT_ARTIFACT_EXECUTABLE_H
 
+#include "tilewright/artifact/AlignedBytes.h"
 #include "tilewright/numerics/ElementType.h"
 
 #include <array>
@@ -206,8 +207,8 @@ struct Executable {
   int64_t arenaBytes[2] = {0, 0}; // of temporaries, by space
   std::vector<Kernel> kernels;
   std::vector<Library> libraries;
-  std::vector<Block> blocks; // the first is the program
-  std::vector<std::byte> constants;
+  std::vector<Block> blocks;     // the first is the program
+  AlignedBytes constants;        // used in place, so that a large one is not copied again
   std::vector<std::byte> object; // an ELF relocatable file, empty if nothing was generated
 
   /// What tools show: "flops", "bytes accessed", "fusions" …

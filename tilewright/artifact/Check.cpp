@@ -1,0 +1,206 @@
+#include "tilewright/artifact/Check.h"
+
+#include "tilewright/artifact/CheckSteps.h"
+#include "tilewright/numerics/Shape.h"
+#include "tilewright/support/Concat.h"
+
+#include <algorithm>
+
+namespace tilewright::artifact {
+
+Status checkAttributes(std::span<const Attribute> attributes, std::string_view owner,
+                       size_t depth) {
+  auto fail = [&](const Attribute &attribute, auto... what) {
+    return Status(Error::executableAttribute, concat("attribute '", attribute.name, "' of ", owner,
+                                                     " ", what..., "; compile the program again"));
+  };
+  for (const Attribute &attribute : attributes) {
+    if (attribute.name.empty())
+      return fail(attribute, "has no name");
+    if (const auto *elements = std::get_if<Elements>(&attribute.value)) {
+      const size_t each = numerics::storageBytes(elements->type);
+      if (elements->isScalar ? elements->bytes.size() != each : elements->bytes.size() % each != 0)
+        return fail(attribute, "has ", elements->bytes.size(), " bytes for ",
+                    elements->isScalar ? "one element of " : "elements of ", each);
+    } else if (const auto *nested = std::get_if<std::vector<Attribute>>(&attribute.value)) {
+      if (depth + 1 >= maxAttributeNesting)
+        return fail(attribute, "is nested deeper than ", maxAttributeNesting);
+      TILEWRIGHT_TRY(checkAttributes(*nested, owner, depth + 1));
+    }
+  }
+  return Status();
+}
+
+static Result<int64_t> byteCountOf(const TensorType &type, std::string_view owner, size_t number) {
+  Result<numerics::Shape> shape = numerics::Shape::create(type.dims);
+  if (!shape.isOk())
+    return Status(Error::executableType,
+                  concat(owner, " ", number, " of the executable has no size: ",
+                         std::move(shape).takeStatus().message(), "; compile the program again"));
+  return shape->byteCount(type.element);
+}
+
+namespace {
+
+class Checker {
+public:
+  Checker(const Executable &executable, size_t constantBytes, size_t objectBytes)
+      : executable(executable), constantBytes(constantBytes), objectBytes(objectBytes) {}
+
+  Status check() {
+    TILEWRIGHT_TRY(checkSignature());
+    for (size_t i = 0; i < executable.types.size(); ++i) {
+      TILEWRIGHT_ASSIGN(int64_t bytes, byteCountOf(executable.types[i], "type", i));
+      typeBytes.push_back(bytes);
+    }
+    TILEWRIGHT_TRY(checkAllocations());
+    TILEWRIGHT_TRY(checkCode());
+    TILEWRIGHT_TRY(checkAttributes(executable.statistics, "the statistics", 0));
+    TILEWRIGHT_TRY(checkSteps(executable, typeBytes));
+    return checkBlockTree(executable);
+  }
+
+private:
+  template <typename... Parts> static Status signature(const Parts &...parts) {
+    return Status(Error::executableSignature, concat(parts..., "; compile the program again"));
+  }
+  template <typename... Parts> static Status allocation(const Parts &...parts) {
+    return Status(Error::executableAllocation, concat(parts..., "; compile the program again"));
+  }
+
+  static bool isKnownMemory(const std::string &kind) {
+    return kind == "device" || kind == "pinned_host" || kind == "unpinned_host";
+  }
+
+  Status checkSignature() {
+    constexpr int64_t most = int64_t(1) << 24;
+    if (executable.replicas < 1 || executable.replicas > most || executable.partitions < 1 ||
+        executable.partitions > most)
+      return signature("the executable is for ", executable.replicas, " replicas and ",
+                       executable.partitions, " partitions, and each must be from 1 to ", most);
+    for (size_t i = 0; i < executable.parameters.size(); ++i) {
+      const Parameter &parameter = executable.parameters[i];
+      TILEWRIGHT_ASSIGN(int64_t bytes, byteCountOf(parameter.type, "parameter", i));
+      parameterBytes.push_back(bytes);
+      if (!isKnownMemory(parameter.memoryKind))
+        return signature("parameter ", i, " is in memory '", parameter.memoryKind,
+                         "', which does not exist");
+    }
+    std::vector<bool> isTaken(executable.parameters.size());
+    for (size_t i = 0; i < executable.results.size(); ++i) {
+      const ResultInfo &result = executable.results[i];
+      TILEWRIGHT_ASSIGN(int64_t bytes, byteCountOf(result.type, "result", i));
+      resultBytes.push_back(bytes);
+      if (!isKnownMemory(result.memoryKind))
+        return signature("result ", i, " is in memory '", result.memoryKind,
+                         "', which does not exist");
+      if (result.aliasOf == none)
+        continue;
+      if (result.aliasOf >= executable.parameters.size())
+        return signature("result ", i, " takes over parameter ", result.aliasOf, " of ",
+                         executable.parameters.size());
+      if (executable.parameters[result.aliasOf].donation == Donation::none ||
+          parameterBytes[result.aliasOf] != bytes || isTaken[result.aliasOf])
+        return signature("result ", i, " takes over parameter ", result.aliasOf,
+                         ", which must be donated, once, and have as many bytes");
+      isTaken[result.aliasOf] = true;
+    }
+    return Status();
+  }
+
+  Status checkAllocations() {
+    for (int64_t bytes : executable.arenaBytes)
+      if (bytes < 0 || bytes > maxBytes)
+        return allocation("an arena has ", bytes, " bytes");
+    std::vector<bool> isStored(executable.results.size());
+    for (size_t i = 0; i < executable.allocations.size(); ++i) {
+      const Allocation &a = executable.allocations[i];
+      if (a.space > 1 || a.bytes < 0 || a.bytes > maxBytes)
+        return allocation("allocation ", i, " has ", a.bytes, " bytes in space ", a.space);
+      switch (a.storage) {
+      case Storage::parameter:
+        TILEWRIGHT_TRY(checkBuffer(i, a, "parameter", parameterBytes));
+        break;
+      case Storage::result:
+        TILEWRIGHT_TRY(checkBuffer(i, a, "result", resultBytes));
+        isStored[a.index] = true;
+        break;
+      case Storage::constant:
+        TILEWRIGHT_TRY(checkInside(i, a, "constants", constantBytes));
+        break;
+      case Storage::temporary:
+        TILEWRIGHT_TRY(
+            checkInside(i, a, "arena", static_cast<uint64_t>(executable.arenaBytes[a.space])));
+        break;
+      }
+    }
+    for (size_t i = 0; i < isStored.size(); ++i)
+      if (!isStored[i] && resultBytes[i] > 0)
+        return allocation("result ", i, " has no allocation");
+    return Status();
+  }
+
+  static Status checkBuffer(size_t i, const Allocation &a, std::string_view what,
+                            const std::vector<int64_t> &sizes) {
+    if (a.index >= sizes.size())
+      return Status(Error::executableIndex,
+                    concat("allocation ", i, " is ", what, " ", a.index, " of ", sizes.size(),
+                           "; compile the program again"));
+    if (a.bytes != sizes[a.index])
+      return allocation("allocation ", i, " has ", a.bytes, " bytes, and ", what, " ", a.index,
+                        " has ", sizes[a.index]);
+    return Status();
+  }
+
+  static Status checkInside(size_t i, const Allocation &a, std::string_view what, uint64_t size) {
+    const auto bytes = static_cast<uint64_t>(a.bytes);
+    if (a.index % bufferAlignment != 0 || bytes > size || a.index > size - bytes)
+      return allocation("allocation ", i, " has ", bytes, " bytes at ", a.index,
+                        ", which must be a multiple of ", bufferAlignment, " inside the ", size,
+                        " bytes of the ", what);
+    return Status();
+  }
+
+  Status checkCode() {
+    bool needsObject = false;
+    for (size_t i = 0; i < executable.kernels.size(); ++i) {
+      const Kernel &kernel = executable.kernels[i];
+      needsObject = true;
+      if (kernel.symbol.empty() || kernel.grid < 0 || kernel.scratchBytes < 0 ||
+          kernel.scratchBytes > maxScratchBytes || kernel.itemCost < 0)
+        return Status(Error::executableStep,
+                      concat("kernel ", i, " '", kernel.symbol, "' has a grid of ", kernel.grid,
+                             ", ", kernel.scratchBytes, " bytes of scratch and an item cost of ",
+                             kernel.itemCost, "; compile the program again"));
+    }
+    for (size_t i = 0; i < executable.libraries.size(); ++i) {
+      const Library &library = executable.libraries[i];
+      needsObject |= !library.bodies.empty();
+      if (library.name.empty())
+        return Status(Error::executableStep,
+                      concat("library kernel ", i, " has no name; compile the program again"));
+      TILEWRIGHT_TRY(checkAttributes(library.attributes,
+                                     concat("library kernel ", i, " '", library.name, "'"), 0));
+    }
+    if (needsObject && objectBytes == 0)
+      return Status(Error::executableStep,
+                    "the executable has kernels and no object code; compile the program again");
+    return Status();
+  }
+
+  const Executable &executable;
+  size_t constantBytes, objectBytes;
+  std::vector<int64_t> parameterBytes, resultBytes, typeBytes;
+};
+
+} // namespace
+
+Status checkExecutable(const Executable &executable, size_t constantBytes, size_t objectBytes) {
+  return Checker(executable, constantBytes, objectBytes).check();
+}
+
+Status checkExecutable(const Executable &executable) {
+  return checkExecutable(executable, executable.constants.size(), executable.object.size());
+}
+
+} // namespace tilewright::artifact

@@ -1,0 +1,217 @@
+#include "tilewright/artifact/CheckSteps.h"
+
+#include "tilewright/artifact/Check.h"
+#include "tilewright/support/Concat.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace tilewright::artifact {
+namespace {
+
+class StepChecker {
+public:
+  StepChecker(const Executable &executable, std::span<const int64_t> typeBytes)
+      : executable(executable), typeBytes(typeBytes) {}
+
+  Status check() {
+    if (executable.blocks.empty())
+      return Status(Error::executableBlocks,
+                    "the executable has no blocks, and the first is the program; compile it again");
+    for (block = 0; block < executable.blocks.size(); ++block) {
+      open.clear();
+      const std::vector<Step> &steps = executable.blocks[block].steps;
+      for (number = 0; number < steps.size(); ++number) {
+        step = &steps[number];
+        TILEWRIGHT_TRY(
+            std::visit([this](const auto &action) { return checkAction(action); }, step->action));
+      }
+      for (const Step &each : steps)
+        if (const auto *start = std::get_if<CollectiveStartStep>(&each.action))
+          if (open.contains(start->id))
+            return Status(Error::executableStep,
+                          concat("collective ", start->id, " '", each.name, "' in block ", block,
+                                 " never ends; compile the program again"));
+    }
+    return Status();
+  }
+
+private:
+  template <typename... Parts> Status fail(Error error, const Parts &...parts) const {
+    return Status(error, concat("step ", number, " '", step->name, "' of block ", block, " ",
+                                parts..., "; compile the program again"));
+  }
+  Status checkIndex(Index index, size_t count, std::string_view what) const {
+    if (index >= count)
+      return fail(Error::executableIndex, "uses ", what, " ", index, " of ", count);
+    return Status();
+  }
+
+  Status checkSlice(const Slice &slice) const {
+    TILEWRIGHT_TRY(checkIndex(slice.allocation, executable.allocations.size(), "allocation"));
+    const int64_t size = executable.allocations[slice.allocation].bytes;
+    if (slice.offset < 0 || slice.offset % static_cast<int64_t>(bufferAlignment) != 0 ||
+        slice.bytes < 0 || slice.bytes > size || slice.offset > size - slice.bytes)
+      return fail(Error::executableSlice, "has a slice of ", slice.bytes, " bytes at ",
+                  slice.offset, ", which must be a multiple of ", bufferAlignment, " inside the ",
+                  size, " bytes of allocation ", slice.allocation);
+    return Status();
+  }
+  Status checkWritten(const Slice &slice) const {
+    if (slice.bytes > 0 && executable.allocations[slice.allocation].storage == Storage::constant)
+      return fail(Error::executableSlice, "writes to allocation ", slice.allocation,
+                  ", which is constant");
+    return Status();
+  }
+  Status checkOperands(std::span<const Operand> operands) const {
+    if (operands.size() > maxBuffers)
+      return fail(Error::executableStep, "has ", operands.size(), " operands or results, at most ",
+                  maxBuffers, " are known to be sane");
+    for (const Operand &operand : operands) {
+      TILEWRIGHT_TRY(checkSlice(operand.slice));
+      TILEWRIGHT_TRY(checkIndex(operand.type, executable.types.size(), "type"));
+      if (operand.slice.bytes != typeBytes[operand.type])
+        return fail(Error::executableSlice, "has a slice of ", operand.slice.bytes,
+                    " bytes for a tensor of ", typeBytes[operand.type]);
+    }
+    return Status();
+  }
+  Status checkTensors(std::span<const Operand> operands, std::span<const Operand> results) const {
+    TILEWRIGHT_TRY(checkOperands(operands));
+    TILEWRIGHT_TRY(checkOperands(results));
+    for (const Operand &result : results)
+      TILEWRIGHT_TRY(checkWritten(result.slice));
+    return Status();
+  }
+
+  Status checkAction(const LaunchStep &launch) {
+    TILEWRIGHT_TRY(checkIndex(launch.kernel, executable.kernels.size(), "kernel"));
+    if (launch.buffers.size() > maxBuffers)
+      return fail(Error::executableStep, "passes ", launch.buffers.size(), " buffers, at most ",
+                  maxBuffers, " are known to be sane");
+    for (const Slice &slice : launch.buffers)
+      TILEWRIGHT_TRY(checkSlice(slice));
+    return Status();
+  }
+  Status checkAction(const LibraryStep &library) {
+    TILEWRIGHT_TRY(checkIndex(library.library, executable.libraries.size(), "library kernel"));
+    return checkTensors(library.operands, library.results);
+  }
+  Status checkAction(const CustomCallStep &call) {
+    if (call.target.empty() || call.apiVersion < 0 || call.apiVersion > 4)
+      return fail(Error::executableStep, "calls '", call.target, "' with API version ",
+                  call.apiVersion, "; a name and 0 to 4 are needed");
+    TILEWRIGHT_TRY(checkAttributes(call.attributes, "a custom call", 0));
+    return checkTensors(call.operands, call.results);
+  }
+  Status checkAction(const CopyStep &copy) {
+    TILEWRIGHT_TRY(checkSlice(copy.from));
+    TILEWRIGHT_TRY(checkSlice(copy.to));
+    if (copy.from.bytes != copy.to.bytes)
+      return fail(Error::executableSlice, "copies ", copy.from.bytes, " bytes to ", copy.to.bytes);
+    return checkWritten(copy.to);
+  }
+  Status checkAction(const WhileStep &loop) {
+    TILEWRIGHT_TRY(checkIndex(loop.condition, executable.blocks.size(), "block"));
+    TILEWRIGHT_TRY(checkIndex(loop.body, executable.blocks.size(), "block"));
+    TILEWRIGHT_TRY(checkSlice(loop.predicate));
+    if (loop.predicate.bytes < 1)
+      return fail(Error::executableSlice, "has a predicate of 0 bytes");
+    if (loop.tripCount < -1)
+      return fail(Error::executableStep, "is a loop of ", loop.tripCount, " rounds");
+    return Status();
+  }
+  Status checkAction(const BranchStep &branch) {
+    for (Index target : branch.blocks)
+      TILEWRIGHT_TRY(checkIndex(target, executable.blocks.size(), "block"));
+    if (branch.isPredicate ? branch.blocks.size() != 2 : branch.blocks.empty())
+      return fail(Error::executableStep, "has ", branch.blocks.size(), " branches, and ",
+                  branch.isPredicate ? "a predicate chooses between 2" : "needs 1");
+    TILEWRIGHT_TRY(checkSlice(branch.selector));
+    const int64_t needed = branch.isPredicate ? 1 : 4;
+    if (branch.selector.bytes < needed)
+      return fail(Error::executableSlice, "has a selector of ", branch.selector.bytes,
+                  " bytes and needs ", needed);
+    return Status();
+  }
+  Status checkAction(const CollectiveStartStep &start) {
+    constexpr std::string_view kinds[] = {"all_reduce",         "all_gather",
+                                          "reduce_scatter",     "all_to_all",
+                                          "collective_permute", "collective_broadcast"};
+    if (std::find(std::begin(kinds), std::end(kinds), start.kind) == std::end(kinds))
+      return fail(Error::executableStep, "is a collective '", start.kind, "', which is not known");
+    if (!seen.insert(start.id).second)
+      return fail(Error::executableStep, "begins collective ", start.id, " a second time");
+    open.insert(start.id);
+    const int64_t ranks = executable.replicas * executable.partitions;
+    for (const std::vector<int64_t> &group : start.groups) {
+      if (start.kind == "collective_permute" && group.size() != 2)
+        return fail(Error::executableStep, "permutes with a list of ", group.size(),
+                    " ranks where pairs are needed");
+      for (int64_t rank : group)
+        if (rank < -1 || rank >= ranks) // -1 fills groups of unequal size
+          return fail(Error::executableStep, "names rank ", rank, " of ", ranks);
+    }
+    TILEWRIGHT_TRY(checkAttributes(start.attributes, "a collective", 0));
+    return checkTensors(start.operands, start.results);
+  }
+  Status checkAction(const CollectiveDoneStep &done) {
+    if (open.erase(done.id) == 0)
+      return fail(Error::executableStep, "ends collective ", done.id,
+                  ", which did not begin before it in this block");
+    return Status();
+  }
+
+  const Executable &executable;
+  std::span<const int64_t> typeBytes;
+  size_t block = 0, number = 0;
+  const Step *step = nullptr;
+  std::unordered_set<uint32_t> seen; // collectives that began anywhere
+  std::unordered_set<uint32_t> open; // that began in this block and have not ended
+};
+
+} // namespace
+
+Status checkSteps(const Executable &executable, std::span<const int64_t> typeBytes) {
+  return StepChecker(executable, typeBytes).check();
+}
+
+Status checkBlockTree(const Executable &executable) {
+  const std::vector<Block> &blocks = executable.blocks;
+  std::vector<bool> isUsed(blocks.size());
+  isUsed[0] = true;
+  size_t used = 1;
+  // Level by level from the program: what is used twice or never is found on the way.
+  std::vector<Index> level = {0}, next;
+  for (size_t depth = 1; !level.empty(); ++depth) {
+    if (depth > maxBlockNesting)
+      return Status(Error::executableBlocks,
+                    concat("loops and branches are nested deeper than ", maxBlockNesting,
+                           "; a program like this is not written by hand: report it"));
+    next.clear();
+    for (Index block : level)
+      for (const Step &step : blocks[block].steps) {
+        const size_t before = next.size();
+        if (const auto *loop = std::get_if<WhileStep>(&step.action))
+          next.insert(next.end(), {loop->condition, loop->body});
+        else if (const auto *branch = std::get_if<BranchStep>(&step.action))
+          next.insert(next.end(), branch->blocks.begin(), branch->blocks.end());
+        for (size_t i = before; i < next.size(); ++i) {
+          if (isUsed[next[i]])
+            return Status(Error::executableBlocks,
+                          concat("block ", next[i], " is used twice, by '", step.name,
+                                 "' in block ", block, "; compile the program again"));
+          isUsed[next[i]] = true;
+          ++used;
+        }
+      }
+    level.swap(next);
+  }
+  if (used != blocks.size())
+    return Status(Error::executableBlocks,
+                  concat("block ", std::find(isUsed.begin(), isUsed.end(), false) - isUsed.begin(),
+                         " is used by no step that runs; compile the program again"));
+  return Status();
+}
+
+} // namespace tilewright::artifact

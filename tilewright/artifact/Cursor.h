@@ -1,0 +1,86 @@
+// Cursor: reads forward through a section that nobody vouches for.
+#ifndef TILEWRIGHT_ARTIFACT_CURSOR_H
+#define TILEWRIGHT_ARTIFACT_CURSOR_H
+
+#include "tilewright/support/Concat.h"
+#include "tilewright/support/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace tilewright::artifact {
+
+/// Remembers its first failure and gives zeros and empty spans from then on, so
+/// that whoever reads many fields looks once, at the end.
+class Cursor {
+public:
+  /// `part` names the section in messages and must outlive the cursor.
+  Cursor(std::span<const std::byte> bytes, std::string_view part) : bytes(bytes), part(part) {}
+
+  uint64_t number() {
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      if (at == bytes.size()) {
+        fail("ends in the middle of a number");
+        return 0;
+      }
+      const auto byte = static_cast<uint64_t>(bytes[at++]);
+      const uint64_t digit = byte & 0x7F;
+      if ((digit << shift) >> shift != digit || (byte == 0 && shift > 0))
+        break;
+      value |= digit << shift;
+      if (byte < 0x80)
+        return value;
+    }
+    fail("has a number that is too long");
+    return 0;
+  }
+
+  /// A number of things that follow and take at least a byte each. One that the
+  /// remaining bytes cannot hold is refused here, before anybody makes room.
+  size_t count(std::string_view things, size_t bytesEach = 1) {
+    const uint64_t value = number();
+    if (value > (bytes.size() - at) / bytesEach) {
+      fail(concat("announces ", value, " ", things, ", more than its bytes can hold"));
+      return 0;
+    }
+    return static_cast<size_t>(value);
+  }
+
+  std::span<const std::byte> take(size_t size) {
+    if (size > bytes.size() - at) {
+      fail("ends in the middle of a string");
+      return {};
+    }
+    at += size;
+    return bytes.subspan(at - size, size);
+  }
+
+  void fail(std::string what) {
+    if (failure.isOk())
+      failure = Status(Error::executableEncoding,
+                       concat("the ", part, " of the executable ", what, ", at byte ", at,
+                              "; compile the program again"));
+    at = bytes.size();
+  }
+  bool failed() const { return !failure.isOk(); }
+
+  /// The first failure, or one if bytes are left over.
+  Status finish() {
+    if (!failed() && at != bytes.size())
+      fail(concat("has ", bytes.size() - at, " bytes too many"));
+    return std::move(failure);
+  }
+
+private:
+  std::span<const std::byte> bytes;
+  std::string_view part;
+  size_t at = 0;
+  Status failure;
+};
+
+} // namespace tilewright::artifact
+
+#endif // TILEWRIGHT_ARTIFACT_CURSOR_H

@@ -1,0 +1,195 @@
+#include "tilewright/artifact/Reader.h"
+
+#include "tilewright/artifact/Check.h"
+#include "tilewright/artifact/Cursor.h"
+#include "tilewright/artifact/Fields.h"
+#include "tilewright/artifact/Format.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace tilewright::artifact {
+namespace {
+
+class ReaderArchive {
+public:
+  static constexpr bool isWriter = false;
+  ReaderArchive(std::span<const std::byte> bytes, std::string_view part) : cursor(bytes, part) {}
+
+  template <typename T> void number(T &value) {
+    const uint64_t read = cursor.number();
+    if (read > std::numeric_limits<T>::max())
+      cursor.fail(concat("has the number ", read, ", and at most ",
+                         uint64_t(std::numeric_limits<T>::max()), " may stand there"));
+    else
+      value = static_cast<T>(read);
+  }
+  template <typename T> void integer(T &value) {
+    const uint64_t raw = cursor.number();
+    const auto read = static_cast<int64_t>((raw >> 1) ^ (~(raw & 1) + 1));
+    if (read != static_cast<T>(read))
+      cursor.fail(concat("has the number ", read, ", which is out of range there"));
+    else
+      value = static_cast<T>(read);
+  }
+  template <typename E> void enumeration(E &value, size_t count) {
+    const uint64_t read = cursor.number();
+    if (read >= count)
+      cursor.fail(concat("has the choice ", read, " where only ", count, " are known"));
+    else
+      value = static_cast<E>(read);
+  }
+  void text(std::string &value) {
+    const std::span<const std::byte> read = cursor.take(cursor.count("characters"));
+    value.assign(reinterpret_cast<const char *>(read.data()), read.size());
+  }
+  void bytes(std::vector<std::byte> &value) {
+    const std::span<const std::byte> read = cursor.take(cursor.count("bytes"));
+    value.assign(read.begin(), read.end());
+  }
+  template <typename T> void list(std::vector<T> &items, const char *things) {
+    const size_t count = cursor.count(things, bytesEach<T>());
+    items.reserve(count);
+    for (size_t i = 0; i < count && !cursor.failed(); ++i)
+      fields(*this, items.emplace_back());
+  }
+  template <typename... Ts> void alternative(std::variant<Ts...> &value) {
+    const uint64_t which = cursor.number();
+    if (which >= sizeof...(Ts))
+      return cursor.fail(
+          concat("has the kind ", which, " where only ", sizeof...(Ts), " are known"));
+    emplace(value, which, std::index_sequence_for<Ts...>());
+    std::visit([this](auto &held) { fields(*this, held); }, value);
+  }
+
+  /// Attributes contain attributes; the stack is spent on few of them.
+  bool enter() {
+    if (++depth > maxAttributeNesting)
+      cursor.fail(concat("nests attributes deeper than ", maxAttributeNesting));
+    return !cursor.failed();
+  }
+  void leave() { --depth; }
+
+  Status finish() { return cursor.finish(); }
+
+private:
+  /// The fewest bytes that an item takes, so that memory stays in proportion.
+  template <typename T> static constexpr size_t bytesEach() {
+    if constexpr (std::is_same_v<T, Step>)
+      return 4;
+    else if constexpr (std::is_same_v<T, Operand> || std::is_same_v<T, Allocation> ||
+                       std::is_same_v<T, Kernel> || std::is_same_v<T, ResultInfo>)
+      return 4;
+    else if constexpr (std::is_same_v<T, Parameter>)
+      return 5;
+    else if constexpr (std::is_same_v<T, Slice> || std::is_same_v<T, Library> ||
+                       std::is_same_v<T, Attribute>)
+      return 3;
+    else if constexpr (std::is_same_v<T, TensorType>)
+      return 2;
+    else
+      return 1;
+  }
+
+  template <typename V, size_t... I>
+  static void emplace(V &value, size_t which, std::index_sequence<I...>) {
+    ((which == I ? static_cast<void>(value.template emplace<I>()) : void()), ...);
+  }
+
+  Cursor cursor;
+  size_t depth = 0;
+};
+
+template <typename T> T numberAt(std::span<const std::byte> bytes, size_t at) {
+  T value;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+Status badSection(std::string what) {
+  return Status(Error::executableSection, concat(what, "; compile the program again"));
+}
+
+/// Checks the header and finds the sections.
+Result<std::array<std::span<const std::byte>, sectionCount>>
+sectionsOf(std::span<const std::byte> file) {
+  // A file that is too short for any part of the header is foreign or cut,
+  // depending on how it begins.
+  if (file.empty() ||
+      std::memcmp(file.data(), magic.data(), std::min(file.size(), magic.size())) != 0)
+    return Status(Error::executableMagic,
+                  "the file does not begin as an executable does (f5 54 57 58 …); pass what "
+                  "`tilewright compile` wrote, not the program itself");
+  if (file.size() >= sectionCountAt && numberAt<uint32_t>(file, versionAt) != formatVersion)
+    return Status(Error::executableVersion,
+                  concat("the executable has format ", numberAt<uint32_t>(file, versionAt),
+                         ", and this runtime reads ", formatVersion,
+                         "; compile the program again with this version"));
+  const uint64_t expected = file.size() < tableAt ? headerBytes : numberAt<uint64_t>(file, sizeAt);
+  if (file.size() < headerBytes || file.size() < expected)
+    return Status(Error::executableTruncated,
+                  concat("the executable has ", file.size(), " bytes of ", expected,
+                         "; copy or compile it again"));
+  if (file.size() > expected)
+    return badSection(
+        concat("the executable has ", file.size(), " bytes and should have ", expected));
+  const std::array<uint8_t, 16> fingerprint = fingerprintOf(file.subspan(contentAt));
+  if (std::memcmp(fingerprint.data(), file.data() + fingerprintAt, fingerprint.size()) != 0)
+    return Status(Error::executableChecksum,
+                  "the executable's content does not match its fingerprint, so it was damaged "
+                  "after it was written; copy or compile it again");
+
+  if (numberAt<uint32_t>(file, sectionCountAt) != sectionCount)
+    return badSection(concat("the executable has ", numberAt<uint32_t>(file, sectionCountAt),
+                             " sections and should have ", sectionCount));
+  std::array<std::span<const std::byte>, sectionCount> sections;
+  uint64_t end = headerBytes;
+  for (uint32_t i = 0; i < sectionCount; ++i) {
+    const size_t entry = tableAt + i * tableEntryBytes;
+    const auto number = numberAt<uint64_t>(file, entry); // with the zero after it
+    const auto offset = numberAt<uint64_t>(file, entry + 8);
+    const auto size = numberAt<uint64_t>(file, entry + 16);
+    if (number != i + 1)
+      return badSection(concat("section ", i + 1, " of the executable has the number ", number));
+    if (offset != alignedToSection(end) || offset > file.size() || size > file.size() - offset)
+      return badSection(concat("section ", i + 1, " of the executable is at ", offset, " with ",
+                               size, " bytes, and must follow the one before it inside ",
+                               file.size()));
+    for (uint64_t gap = end; gap < offset; ++gap)
+      if (file[gap] != std::byte(0))
+        return badSection(concat("byte ", gap, " between sections must be 0"));
+    sections[i] = file.subspan(offset, size);
+    end = offset + size;
+  }
+  if (end != file.size())
+    return badSection(concat("the sections of the executable end at ", end, " of ", file.size()));
+  return sections;
+}
+
+template <typename Read>
+Status readSection(std::span<const std::byte> bytes, std::string_view part, Read read) {
+  ReaderArchive archive(bytes, part);
+  read(archive);
+  return archive.finish();
+}
+
+} // namespace
+
+Result<Executable> readExecutable(std::span<const std::byte> bytes) {
+  TILEWRIGHT_ASSIGN(auto sections, sectionsOf(bytes));
+  Executable result;
+  std::memcpy(result.fingerprint.data(), bytes.data() + fingerprintAt, result.fingerprint.size());
+  TILEWRIGHT_TRY(
+      readSection(sections[0], "signature", [&](auto &a) { signatureFields(a, result); }));
+  TILEWRIGHT_TRY(readSection(sections[1], "plan", [&](auto &a) { planFields(a, result); }));
+  TILEWRIGHT_TRY(
+      readSection(sections[4], "statistics", [&](auto &a) { statisticsFields(a, result); }));
+  // Before the large copies: what does not fit together is not worth them.
+  TILEWRIGHT_TRY(checkExecutable(result, sections[2].size(), sections[3].size()));
+  result.constants.assign(sections[2].begin(), sections[2].end());
+  result.object.assign(sections[3].begin(), sections[3].end());
+  return result;
+}
+
+} // namespace tilewright::artifact

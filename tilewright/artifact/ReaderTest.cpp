@@ -1,0 +1,164 @@
+// What was written is read again, and what was not is refused with a reason.
+
+#include "tilewright/artifact/Reader.h"
+#include "tilewright/artifact/Format.h"
+#include "tilewright/artifact/SampleExecutable.h"
+#include "tilewright/artifact/Writer.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include <cstring>
+
+using namespace tilewright;
+using namespace tilewright::artifact;
+using testing::HasSubstr;
+
+using Bytes = std::vector<std::byte>;
+
+static Bytes sampleBytes() { return writeExecutable(sampleExecutable()); }
+
+template <typename T> static void put(Bytes &bytes, size_t at, T value) {
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+
+/// Reading `bytes` must end in `error`, with `words` in the message.
+static void expectFailure(const Bytes &bytes, Error error, std::string_view words) {
+  Status status = readExecutable(bytes).takeStatus();
+  ASSERT_FALSE(status.isOk()) << "expected " << idOf(error);
+  EXPECT_EQ(status.error(), error) << status.toString();
+  EXPECT_THAT(status.message(), HasSubstr(words));
+}
+
+TEST(ExecutableReader, GivesBackWhatWasWritten) {
+  Executable sample = sampleExecutable();
+  Bytes bytes = writeExecutable(sample);
+
+  Result<Executable> read = readExecutable(bytes);
+
+  ASSERT_TRUE(read.isOk()) << std::move(read).takeStatus().toString();
+  EXPECT_NE(read->fingerprint, sample.fingerprint);
+  EXPECT_EQ(writeExecutable(*read), bytes);
+  sample.fingerprint = read->fingerprint;
+  EXPECT_EQ(*read, sample);
+}
+
+TEST(ExecutableReader, ConstantsAreReadyForKernels) {
+  Result<Executable> read = readExecutable(sampleBytes());
+  ASSERT_TRUE(read.isOk());
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(read->constants.data()) % 64, 0u);
+}
+
+TEST(ExecutableReader, FingerprintsTellProgramsApart) {
+  Executable other = sampleExecutable();
+  other.constants[3] ^= std::byte(1);
+  Result<Executable> a = readExecutable(sampleBytes()), b = readExecutable(sampleBytes()),
+                     c = readExecutable(writeExecutable(other));
+  ASSERT_TRUE(a.isOk() && b.isOk() && c.isOk());
+  EXPECT_EQ(a->fingerprint, b->fingerprint);
+  EXPECT_NE(a->fingerprint, c->fingerprint);
+}
+
+TEST(ExecutableReader, ForeignFilesAreToldFromExecutables) {
+  expectFailure({}, Error::executableMagic, "tilewright compile");
+  Bytes text(1000, std::byte('m'));
+  expectFailure(text, Error::executableMagic, "not the program itself");
+}
+
+TEST(ExecutableReader, NewerVersionNamesBoth) {
+  Bytes bytes = sampleBytes();
+  put(bytes, versionAt, formatVersion + 1);
+  expectFailure(bytes, Error::executableVersion, "has format 2, and this runtime reads 1");
+}
+
+TEST(ExecutableReader, TruncatedSaysHowMuchIsThere) {
+  Bytes bytes = sampleBytes();
+  const std::string size = std::to_string(bytes.size());
+  bytes.resize(bytes.size() - 1);
+  expectFailure(bytes, Error::executableTruncated, "bytes of " + size);
+}
+
+TEST(ExecutableReader, EveryPrefixIsRefused) {
+  const Bytes bytes = sampleBytes();
+  for (size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_FALSE(readExecutable(std::span(bytes).first(size)).isOk()) << size;
+}
+
+TEST(ExecutableReader, EveryChangedBitIsNoticed) {
+  Bytes bytes = sampleBytes();
+  for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    bytes[bit / 8] ^= std::byte(1 << bit % 8);
+    EXPECT_FALSE(readExecutable(bytes).isOk()) << bit;
+    bytes[bit / 8] ^= std::byte(1 << bit % 8);
+  }
+}
+
+TEST(ExecutableReader, DamageIsNamedAsSuch) {
+  Bytes bytes = sampleBytes();
+  bytes.back() ^= std::byte(0x80);
+  expectFailure(bytes, Error::executableChecksum, "damaged after it was written");
+}
+
+TEST(ExecutableReader, SectionsHaveOnePlace) {
+  Bytes bytes = sampleBytes();
+  put(bytes, tableAt + 8, uint64_t(256));
+  seal(bytes);
+  expectFailure(bytes, Error::executableSection, "section 1 of the executable is at 256");
+
+  bytes = sampleBytes();
+  put(bytes, tableAt + 16, ~uint64_t(0));
+  seal(bytes);
+  expectFailure(bytes, Error::executableSection, "section 1");
+
+  bytes = sampleBytes();
+  put(bytes, tableAt, uint32_t(2));
+  seal(bytes);
+  expectFailure(bytes, Error::executableSection, "has the number 2");
+
+  bytes = sampleBytes();
+  bytes[headerBytes] = std::byte(1);
+  seal(bytes);
+  expectFailure(bytes, Error::executableSection, "between sections must be 0");
+
+  bytes = sampleBytes();
+  bytes.push_back(std::byte(0));
+  seal(bytes);
+  expectFailure(bytes, Error::executableSection, "and should have");
+}
+
+/// The sample whose plan is `plan`, which fits where the sample's was.
+static Bytes withPlan(std::initializer_list<uint8_t> plan) {
+  Bytes bytes = sampleBytes();
+  uint64_t offset = 0;
+  std::memcpy(&offset, bytes.data() + tableAt + tableEntryBytes + 8, 8);
+  std::memcpy(bytes.data() + offset, plan.begin(), plan.size());
+  seal(bytes);
+  return bytes;
+}
+
+TEST(ExecutableReader, CountsAreHeldAgainstTheBytesThatFollow) {
+  // 2^63 types; making room for them would be the end of the process.
+  expectFailure(withPlan({0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01}),
+                Error::executableEncoding, "announces 9223372036854775808 types");
+}
+
+TEST(ExecutableReader, NumbersAreReadInOneWay) {
+  expectFailure(withPlan({0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F}),
+                Error::executableEncoding, "a number that is too long");
+  expectFailure(withPlan({0x81, 0x00}), Error::executableEncoding, "a number that is too long");
+}
+
+TEST(ExecutableReader, ChoicesAreKnown) {
+  expectFailure(withPlan({0x01, 0x60, 0x00}), Error::executableEncoding,
+                "has the choice 96 where only");
+}
+
+TEST(ExecutableReader, NestedAttributesSpendLittleStack) {
+  Executable e = sampleExecutable();
+  for (int depth = 0; depth < 30; ++depth) {
+    std::vector<Attribute> outer(1);
+    outer[0] = {"a", std::move(e.statistics)};
+    e.statistics = std::move(outer);
+  }
+  expectFailure(writeExecutable(e), Error::executableEncoding, "nests attributes deeper than 16");
+}

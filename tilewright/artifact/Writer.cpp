@@ -1,0 +1,87 @@
+#include "tilewright/artifact/Writer.h"
+
+#include "tilewright/artifact/Fields.h"
+#include "tilewright/artifact/Format.h"
+
+#include <cstring>
+#include <span>
+
+namespace tilewright::artifact {
+namespace {
+
+/// Appends fields to a section.
+class WriterArchive {
+public:
+  static constexpr bool isWriter = true;
+  std::vector<std::byte> out;
+
+  void number(uint64_t value) {
+    for (; value >= 0x80; value >>= 7)
+      out.push_back(static_cast<std::byte>(value | 0x80));
+    out.push_back(static_cast<std::byte>(value));
+  }
+  void integer(int64_t value) {
+    number((static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63));
+  }
+  template <typename E> void enumeration(E value, size_t) { number(static_cast<uint64_t>(value)); }
+  void text(const std::string &value) { append(std::as_bytes(std::span(value))); }
+  void bytes(const std::vector<std::byte> &value) { append(value); }
+  template <typename T> void list(const std::vector<T> &items, const char *) {
+    number(items.size());
+    for (const T &item : items)
+      fields(*this, item);
+  }
+  template <typename V> void alternative(const V &value) {
+    number(value.index());
+    std::visit([this](const auto &held) { fields(*this, held); }, value);
+  }
+  bool enter() { return true; }
+  void leave() {}
+
+private:
+  void append(std::span<const std::byte> value) {
+    number(value.size());
+    out.insert(out.end(), value.begin(), value.end());
+  }
+};
+
+void put(std::vector<std::byte> &file, size_t at, const auto &value) {
+  std::memcpy(file.data() + at, &value, sizeof value);
+}
+
+} // namespace
+
+std::vector<std::byte> writeExecutable(const Executable &executable) {
+  WriterArchive signature, plan, statistics;
+  signatureFields(signature, executable);
+  planFields(plan, executable);
+  statisticsFields(statistics, executable);
+  const std::span<const std::byte> sections[sectionCount] = {
+      signature.out, plan.out, executable.constants, executable.object, statistics.out};
+
+  uint64_t offsets[sectionCount], end = headerBytes;
+  for (uint32_t i = 0; i < sectionCount; ++i) {
+    offsets[i] = alignedToSection(end);
+    end = offsets[i] + sections[i].size();
+  }
+  // Room for all, but only gaps are filled with zeros: constants may be large.
+  std::vector<std::byte> file;
+  file.reserve(end);
+  file.resize(headerBytes);
+  std::memcpy(file.data(), magic.data(), magic.size());
+  put(file, versionAt, formatVersion);
+  put(file, sectionCountAt, sectionCount);
+  put(file, sizeAt, end);
+  for (uint32_t i = 0; i < sectionCount; ++i) {
+    const size_t entry = tableAt + i * tableEntryBytes;
+    put(file, entry, uint32_t(i + 1));
+    put(file, entry + 8, offsets[i]);
+    put(file, entry + 16, uint64_t(sections[i].size()));
+    file.resize(offsets[i]);
+    file.insert(file.end(), sections[i].begin(), sections[i].end());
+  }
+  seal(file);
+  return file;
+}
+
+} // namespace tilewright::artifact

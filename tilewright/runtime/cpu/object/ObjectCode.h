@@ -1,0 +1,59 @@
+// ObjectCode: machine code from a relocatable file, ready to be called.
+#ifndef TILEWRIGHT_RUNTIME_CPU_OBJECT_OBJECTCODE_H
+#define TILEWRIGHT_RUNTIME_CPU_OBJECT_OBJECTCODE_H
+
+#include "tilewright/support/Status.h"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace tilewright::runtime::cpu {
+
+/// Where a symbol is that object code refers to and does not define; null if
+/// there is none of this name.
+using SymbolResolver = std::function<const void *(std::string_view name)>;
+
+/// A relocatable file in memory: code can be executed and not written, constants
+/// only read, data written. The memory is given back when this is destroyed, so
+/// it outlives every pointer into it.
+///
+///   TILEWRIGHT_ASSIGN(auto code, ObjectCode::load(bytes, resolver));
+///   auto *kernel = reinterpret_cast<Kernel *>(code->find("fusion_0"));
+///
+/// Immutable after load, so it may be used from several threads.
+class ObjectCode {
+public:
+  /// `resolver` is asked for what findRuntimeSymbol (RuntimeSymbols.h) does not have.
+  ///  - objectFormat, objectMalformed: see ElfView.
+  ///  - objectUnsupported: a section or relocation that compiled kernels do not have.
+  ///  - objectSymbol: a function that nobody defines.
+  ///  - objectMemory: the system gives no memory for code.
+  static Result<std::unique_ptr<ObjectCode>> load(std::span<const std::byte> elf,
+                                                  const SymbolResolver &resolver = {});
+  ~ObjectCode();
+  ObjectCode(const ObjectCode &) = delete;
+  ObjectCode &operator=(const ObjectCode &) = delete;
+
+  /// The global function of this name, or null.
+  void *find(std::string_view function) const;
+
+  /// Bytes of memory in use, for reports.
+  size_t mappedBytes() const { return size; }
+
+private:
+  ObjectCode() = default;
+  friend class ObjectLinker;
+
+  std::byte *memory = nullptr;
+  size_t size = 0;
+  std::unordered_map<std::string, void *> functions;
+};
+
+} // namespace tilewright::runtime::cpu
+
+#endif // TILEWRIGHT_RUNTIME_CPU_OBJECT_OBJECTCODE_H

@@ -1,0 +1,25 @@
+// RuntimeSymbols: the functions that object code may call.
+#ifndef TILEWRIGHT_RUNTIME_CPU_OBJECT_RUNTIMESYMBOLS_H
+#define TILEWRIGHT_RUNTIME_CPU_OBJECT_RUNTIMESYMBOLS_H
+
+#include <span>
+#include <string_view>
+
+namespace tilewright::runtime::cpu {
+
+struct RuntimeSymbol {
+  std::string_view name;
+  const void *address;
+};
+
+/// All of them, sorted by name. A fixed list and not the process's own symbols:
+/// an executable that loads here loads on every machine with this version, and a
+/// file cannot name `system`.
+std::span<const RuntimeSymbol> runtimeSymbols();
+
+/// The address of one, or null.
+const void *findRuntimeSymbol(std::string_view name);
+
+} // namespace tilewright::runtime::cpu
+
+#endif // TILEWRIGHT_RUNTIME_CPU_OBJECT_RUNTIMESYMBOLS_H
