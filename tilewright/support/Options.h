@@ -49,6 +49,7 @@ struct Options {
 
 using ImportOptions = Options::import_options;
 using InterpretOptions = Options::interpret_options;
+using RuntimeOptions = Options::runtime_options;
 
 } // namespace tilewright
 

@@ -1,0 +1,82 @@
+// Communicator: one rank's side of the collectives of a run.
+#ifndef TILEWRIGHT_COLLECTIVE_COMMUNICATOR_H
+#define TILEWRIGHT_COLLECTIVE_COMMUNICATOR_H
+
+#include "tilewright/collective/Reduction.h"
+#include "tilewright/numerics/ElementType.h"
+#include "tilewright/support/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilewright::collective {
+
+using numerics::ElementType;
+
+enum class Kind : uint8_t {
+  allReduce,
+  allGather,
+  reduceScatter,
+  allToAll,
+  permute,
+  broadcast,
+};
+/// "all_reduce" and so on; nothing for a name that is none.
+std::optional<Kind> kindNamed(std::string_view name);
+std::string_view nameOf(Kind kind);
+
+/// One tensor that goes in and the one that comes out.
+struct Tensor {
+  ElementType element = ElementType::f32;
+  std::vector<int64_t> inDims, outDims;
+  const std::byte *in = nullptr;
+  std::byte *out = nullptr; // may be `in` for all_reduce only
+};
+
+/// One collective as one rank calls it. What `groups` and `dimension` mean is StableHLO's.
+struct Call {
+  Kind kind = Kind::allReduce;
+  /// The place in the order that all ranks of the clique share; checked to be equal.
+  uint32_t order = 0;
+  /// Groups of ranks; for permute, pairs {source, target}. Must outlive the call's end.
+  const std::vector<std::vector<int64_t>> *groups = nullptr;
+  std::vector<Tensor> tensors;
+  int64_t dimension = 0;      // all_gather, reduce_scatter; all_to_all: where results are joined
+  int64_t splitDimension = 0; // all_to_all
+  Reduction reduction;        // all_reduce, reduce_scatter
+  std::string_view name;      // for messages and timelines: "all_reduce.3"
+};
+
+/// What a rank uses during one run. Only its own thread calls it.
+///
+/// start() announces and never blocks, so ranks may begin collectives of
+/// different cliques in different orders; finish() waits for the others. The
+/// operands must stay as they are, and the results must not be read, between.
+class Communicator {
+public:
+  virtual ~Communicator() = default;
+  virtual int64_t rank() const = 0;
+  /// Ranks of the run.
+  virtual int64_t size() const = 0;
+
+  using Ticket = uint64_t;
+  /// - collectiveGroups (E6002): ranks that do not exist, or one in two groups.
+  virtual Result<Ticket> start(const Call &call) = 0;
+  /// - collectiveStuck (E6001): somebody did not come in time; says who waits where.
+  /// - collectiveAborted (E6003): another rank failed or left.
+  /// - collectiveMismatch (E6004): ranks came to one place with different calls.
+  virtual Status finish(Ticket ticket) = 0;
+
+  Status run(const Call &call) {
+    TILEWRIGHT_ASSIGN(Ticket ticket, start(call));
+    return finish(ticket);
+  }
+};
+
+} // namespace tilewright::collective
+
+#endif // TILEWRIGHT_COLLECTIVE_COMMUNICATOR_H

@@ -1,0 +1,41 @@
+// LocalCollectives: collectives between the devices of one process.
+#ifndef TILEWRIGHT_COLLECTIVE_LOCAL_LOCALCOLLECTIVES_H
+#define TILEWRIGHT_COLLECTIVE_LOCAL_LOCALCOLLECTIVES_H
+
+#include "tilewright/collective/Communicator.h"
+
+#include <chrono>
+#include <memory>
+
+namespace tilewright::collective {
+
+/// Where the ranks of one process meet. Each rank's thread moves its own bytes
+/// out of the others' memory, so there are no threads of its own and nothing is
+/// copied twice.
+///
+///   auto communicator = meetings.join(runId, rank, ranks);   // on each rank's thread
+///   TILEWRIGHT_TRY(communicator->run(call));
+///
+/// A rank that fails says so with abandon(), or by destroying its communicator
+/// with work unfinished: everybody who waits for it ends with a Status. Nobody
+/// waits longer than the patience. Thread-safe.
+class LocalCollectives {
+public:
+  explicit LocalCollectives(std::chrono::nanoseconds patience);
+  ~LocalCollectives();
+
+  class Rank : public Communicator {
+  public:
+    /// Ends the run for all ranks.
+    virtual void abandon(const Status &why) = 0;
+  };
+  std::unique_ptr<Rank> join(int64_t run, int64_t rank, int64_t ranks);
+
+private:
+  struct State;
+  std::shared_ptr<State> state;
+};
+
+} // namespace tilewright::collective
+
+#endif // TILEWRIGHT_COLLECTIVE_LOCAL_LOCALCOLLECTIVES_H

@@ -1,0 +1,98 @@
+// Client: the devices of a process and everything that lives on them.
+#ifndef TILEWRIGHT_RUNTIME_CLIENT_H
+#define TILEWRIGHT_RUNTIME_CLIENT_H
+
+#include "tilewright/collective/local/LocalCollectives.h"
+#include "tilewright/runtime/Backend.h"
+#include "tilewright/runtime/Buffer.h"
+#include "tilewright/runtime/Device.h"
+#include "tilewright/runtime/LoadedExecutable.h"
+#include "tilewright/runtime/Memory.h"
+#include "tilewright/support/Options.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tilewright::runtime {
+
+/// What a client is made of.
+struct ClientOptions {
+  RuntimeOptions runtime; // Options.def, category `runtime`
+  int processIndex = 0;
+  int processCount = 1;
+};
+
+/// Owns devices, memories, one pool of threads, and knows how to load programs.
+///
+///   TILEWRIGHT_ASSIGN(std::unique_ptr<Client> client, Client::create({}));
+///   TILEWRIGHT_ASSIGN(auto executable, client->load(bytes, client->defaultAssignment(1, 1)));
+///
+/// Thread-safe. Outlives its executables; destroying it waits for work in
+/// flight. Buffers may be destroyed later.
+class Client {
+public:
+  /// CPU devices, as many as runtime.devices says.
+  static Result<std::unique_ptr<Client>> create(const ClientOptions &options);
+  /// The same for any backend.
+  static Result<std::unique_ptr<Client>> create(const ClientOptions &options,
+                                                std::unique_ptr<Backend> backend);
+  ~Client();
+
+  const std::string &platformName() const { return name; }
+  const std::string &platformVersion() const { return version; }
+  int processIndex() const { return options.processIndex; }
+  const RuntimeOptions &runtimeOptions() const { return options.runtime; }
+
+  /// Of all processes, by id.
+  std::span<Device *const> devices() const { return allDevices; }
+  std::span<Device *const> addressableDevices() const { return localDevices; }
+  /// Of the local devices, by id.
+  std::span<Memory *const> memories() const { return localMemories; }
+  /// Null if there is none.
+  Device *deviceWithId(int id) const;
+  Device *deviceWithLocalId(int localId) const;
+
+  ThreadPool &threadPool() { return *pool; }
+  Backend &backend() { return *kind; }
+  /// For copies that wait for something: not for a device's stream, which has programs to run.
+  Stream &transferStream() { return *transfers; }
+  collective::LocalCollectives &collectives() { return *meetings; }
+
+  /// The first devices in order, one for each (replica, partition).
+  Result<DeviceAssignment> defaultAssignment(int64_t replicas, int64_t partitions) const;
+
+  /// - deviceAssignment (E5054): it does not fit the executable or the devices.
+  /// - whatever reading the bytes reports.
+  Result<std::shared_ptr<LoadedExecutable>> load(std::span<const std::byte> bytes,
+                                                 DeviceAssignment assignment);
+  Result<std::shared_ptr<LoadedExecutable>>
+  load(std::shared_ptr<const artifact::Executable> executable, DeviceAssignment assignment);
+
+  /// Blocks until no device has work.
+  void drain();
+
+private:
+  friend class LoadedExecutable;
+  explicit Client(const ClientOptions &options) : options(options) {}
+
+  const ClientOptions options;
+  std::string name, version;
+  std::unique_ptr<Backend> kind;
+  std::unique_ptr<ThreadPool> pool;
+  std::unique_ptr<collective::LocalCollectives> meetings;
+  std::vector<std::unique_ptr<Device>> ownedDevices;
+  std::vector<std::unique_ptr<Memory>> ownedMemories;
+  std::vector<Device *> allDevices, localDevices;
+  std::vector<Memory *> localMemories;
+  std::unique_ptr<Stream> transfers;
+  std::atomic<int64_t> nextRun = 1;
+  /// Held while one launch is queued on several devices: two launches come in the same order on
+  /// all.
+  std::mutex launching;
+};
+
+} // namespace tilewright::runtime
+
+#endif // TILEWRIGHT_RUNTIME_CLIENT_H

@@ -1,0 +1,64 @@
+// Device: something that runs programs, in order.
+#ifndef TILEWRIGHT_RUNTIME_DEVICE_H
+#define TILEWRIGHT_RUNTIME_DEVICE_H
+
+#include "tilewright/runtime/Memory.h"
+#include "tilewright/runtime/Stream.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace tilewright::runtime {
+
+/// A fact about a device that frameworks may ask for. Only these types: JAX
+/// aborts on others.
+struct DeviceAttribute {
+  std::string name;
+  std::variant<std::string, int64_t, std::vector<int64_t>> value;
+};
+
+/// A device of this process or another one. Belongs to the client, lives as
+/// long as it; every string and list keeps its address.
+class Device {
+public:
+  /// Unique among all processes.
+  int id() const { return number; }
+  /// Unique in its process.
+  int localId() const { return localNumber; }
+  int processIndex() const { return process; }
+  bool isAddressable() const { return queue != nullptr; }
+
+  /// "cpu"
+  const std::string &kind() const { return kindName; }
+  /// "cpu:0"
+  const std::string &toString() const { return text; }
+  const std::string &debugString() const { return debugText; }
+  std::span<const DeviceAttribute> attributes() const { return facts; }
+
+  Client &client() const { return *owner; }
+  std::span<Memory *const> memories() const { return reachable; }
+  /// The one of kind "device".
+  Memory &defaultMemory() const { return *reachable.front(); }
+  /// Null if the device reaches none of this kind.
+  Memory *memoryOfKind(std::string_view kind) const;
+
+  /// Where programs on it run. Only for addressable devices.
+  Stream &stream() const { return *queue; }
+
+private:
+  friend class Client;
+  Device() = default;
+  int number = 0, localNumber = 0, process = 0;
+  std::string kindName, text, debugText;
+  std::vector<DeviceAttribute> facts;
+  Client *owner = nullptr;
+  std::vector<Memory *> reachable;
+  std::unique_ptr<Stream> queue;
+};
+
+} // namespace tilewright::runtime
+
+#endif // TILEWRIGHT_RUNTIME_DEVICE_H

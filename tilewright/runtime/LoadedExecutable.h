@@ -1,0 +1,95 @@
+// LoadedExecutable: a compiled program on its devices, ready to run.
+#ifndef TILEWRIGHT_RUNTIME_LOADEDEXECUTABLE_H
+#define TILEWRIGHT_RUNTIME_LOADEDEXECUTABLE_H
+
+#include "tilewright/artifact/Executable.h"
+#include "tilewright/runtime/Backend.h"
+#include "tilewright/runtime/Buffer.h"
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace tilewright::runtime {
+
+/// Which device runs which (replica, partition).
+struct DeviceAssignment {
+  int64_t replicas = 1, partitions = 1;
+  std::vector<int> devices; // ids; [replica * partitions + partition]
+  int at(int64_t replica, int64_t partition) const {
+    return devices[static_cast<size_t>(replica * partitions + partition)];
+  }
+  bool operator==(const DeviceAssignment &) const = default;
+};
+
+struct ExecuteOptions {
+  /// Parameters whose buffers stay the caller's even if the program would take them over.
+  std::span<const int64_t> nonDonatable;
+  /// Names this launch in timelines; 0 lets the client choose.
+  int64_t launchId = 0;
+  /// Given to custom calls.
+  void *userContext = nullptr;
+};
+
+/// What a launch gives at once; the bytes follow.
+struct Execution {
+  std::vector<std::vector<std::unique_ptr<Buffer>>> results; // by local device, by result
+  std::vector<Event> done;                                   // by local device
+};
+
+/// A program with a device assignment. Thread-safe.
+///
+///   TILEWRIGHT_ASSIGN(Execution run, executable->execute({{a.get(), b.get()}}));
+///   run.results[0][0]->toHost(…)
+class LoadedExecutable : public std::enable_shared_from_this<LoadedExecutable> {
+public:
+  ~LoadedExecutable();
+
+  const artifact::Executable &executable() const { return *program; }
+  std::shared_ptr<const artifact::Executable> sharedExecutable() const { return program; }
+  const DeviceAssignment &deviceAssignment() const { return assignment; }
+
+  /// Those of the assignment that belong to this process, by rank. Arguments and results are in
+  /// this order.
+  std::span<Device *const> addressableDevices() const { return localDevices; }
+  struct LogicalId {
+    int replica, partition;
+  };
+  std::span<const LogicalId> logicalIds() const { return localIds; }
+  int64_t codeBytes() const;
+
+  /// Starts the program on every local device. Returns before it ends, unless it is short and its
+  /// inputs are there: then it has run. Donated arguments are deleted when this returns. If an
+  /// argument's definition fails, the results fail in the same way.
+  ///  - argumentMismatch (E5052): number, types, or places of arguments.
+  ///  - bufferDeleted (E5051): an argument was deleted or donated before.
+  ///  - donatedTwice (E5053): a donated buffer is also another argument.
+  ///  - outOfMemory (E5050): no memory for results or temporaries.
+  Result<Execution> execute(std::span<const std::span<Buffer *const>> arguments,
+                            const ExecuteOptions &options = {});
+
+  /// Forgets the program; runs in flight finish. Later calls of execute fail.
+  void release() { released = true; }
+  bool isDeleted() const { return released; }
+
+private:
+  friend class Client;
+  struct Launch;
+  struct Local;
+  LoadedExecutable(Client &client, std::shared_ptr<const artifact::Executable> program,
+                   DeviceAssignment assignment);
+
+  Client &client;
+  const std::shared_ptr<const artifact::Executable> program;
+  const DeviceAssignment assignment;
+  std::vector<Device *> localDevices;
+  std::vector<LogicalId> localIds;
+  std::vector<std::unique_ptr<Local>> locals; // by local device
+  std::shared_ptr<const std::string> name;
+  std::atomic<bool> released = false;
+};
+
+} // namespace tilewright::runtime
+
+#endif // TILEWRIGHT_RUNTIME_LOADEDEXECUTABLE_H
