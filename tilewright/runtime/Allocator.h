@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_RUNTIME_ALLOCATOR_H
 #define TILEWRIGHT_RUNTIME_ALLOCATOR_H
 
+#include "tilewright/artifact/Executable.h"
 #include "tilewright/support/Status.h"
 
 #include <array>
@@ -23,10 +24,11 @@ public:
   virtual void give(std::byte *data, size_t bytes) = 0;
 };
 
-/// What made a block, in parts that cost nothing to keep: "result 3 of jit_step".
+/// What made a block, in parts that cost nothing to keep: "result 3 of jit_step, 8x128xf32".
 struct Label {
   const char *what = "buffer"; // lives for ever
-  std::shared_ptr<const std::string> of;
+  std::shared_ptr<const artifact::TensorType> type = nullptr;
+  std::shared_ptr<const std::string> of = nullptr;
   int64_t index = -1;
   std::string toString() const;
 };
@@ -82,7 +84,10 @@ public:
 
 private:
   struct Live;
+  Block open(Live *live, size_t bytes, Account account, Label &&label);
   void release(Live *live);
+  int64_t bytesInUse() const;
+  Status exhausted(size_t bytes, const Label &label, const std::string &why) const;
 
   struct Books {
     int64_t inUse = 0, peak = 0, largest = 0, count = 0, live = 0;
@@ -90,13 +95,12 @@ private:
   const std::unique_ptr<RawMemory> raw;
   const Limits limits;
 
-  struct Free;
+  struct Lists;
+  const std::unique_ptr<Lists> lists; // what it holds is guarded by mutex
   mutable std::mutex mutex;
   // guarded by mutex:
   std::vector<Books> books;
   int64_t inUse = 0, cached = 0;
-  std::unique_ptr<Free> free;
-  Live *firstLive = nullptr;
 };
 
 class Allocator::Block {

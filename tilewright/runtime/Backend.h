@@ -38,8 +38,8 @@ struct ProgramRun {
 class DeviceProgram {
 public:
   virtual ~DeviceProgram() = default;
-  /// Computes the results; returns when they are written. One call at a time for each device, but
-  /// possibly several devices at once.
+  /// Computes the results; returns when they are written. Several devices may call at once, and a
+  /// custom call of a run may lead to another one.
   virtual Status run(const ProgramRun &run) = 0;
   /// How long a run probably takes; 0 if unknown. Decides where the first run happens.
   virtual int64_t estimatedNanoseconds() const { return 0; }

@@ -5,6 +5,7 @@
 #include "tilewright/artifact/Executable.h"
 #include "tilewright/runtime/Event.h"
 #include "tilewright/runtime/Memory.h"
+#include "tilewright/runtime/Storage.h"
 
 #include <atomic>
 #include <functional>
@@ -17,10 +18,6 @@ namespace tilewright::runtime {
 
 using artifact::TensorType;
 using numerics::ElementType;
-
-/// The bytes behind buffers. Whoever holds a pointer keeps them; the last one
-/// gives them back.
-class Storage;
 
 /// How long the caller leaves host memory alone; PJRT_HostBufferSemantics, value for value.
 enum class HostBufferSemantics {
@@ -64,9 +61,9 @@ public:
                                                        const char *what = "buffer");
   /// Never has bytes.
   static std::unique_ptr<Buffer> failed(TensorType type, Memory &memory, Status why);
-  /// Uses bytes of another owner, 64-byte aligned; `release` is called when nobody needs them.
+  /// Uses bytes of another owner, 64-byte aligned; `giveBack` is called when nobody needs them.
   static Result<std::unique_ptr<Buffer>> view(void *data, TensorType type, Memory &memory,
-                                              std::function<void()> release,
+                                              std::function<void()> giveBack,
                                               Event definition = Event());
 
   const TensorType &type() const { return *tensor; }
@@ -105,15 +102,23 @@ public:
 
 private:
   friend class LoadedExecutable;
-  Buffer(std::shared_ptr<const TensorType> type, Memory &memory, std::shared_ptr<Storage> storage,
-         Event definition);
-  static Status checkType(const TensorType &type, size_t &bytes);
+  Buffer(std::shared_ptr<const TensorType> type, size_t bytes, Memory &memory,
+         std::shared_ptr<Storage> storage, Event definition);
+  /// For work on the device's stream. Null if released.
   std::shared_ptr<Storage> hold() const;
+  /// For work beside it.
+  std::optional<Storage::Reading> read() const;
+  /// The same for a program that writes a result there; the buffer is deleted. `isOurs` says
+  /// whether it may be written: not if somebody outside refers to it.
+  std::shared_ptr<Storage> takeForDonation(bool &isOurs);
 
   const std::shared_ptr<const TensorType> tensor;
   const size_t bytes;
   Memory *const place;
   const Event defined;
+
+  /// The launch that last donated it, to see that no other argument of it is the same buffer.
+  std::atomic<int64_t> donatedBy = 0;
 
   mutable std::mutex mutex;
   std::shared_ptr<Storage> storage;  // guarded by mutex; null when released

@@ -26,16 +26,15 @@ struct ClientOptions {
 
 /// Owns devices, memories, one pool of threads, and knows how to load programs.
 ///
-///   TILEWRIGHT_ASSIGN(std::unique_ptr<Client> client, Client::create({}));
+///   TILEWRIGHT_ASSIGN(std::unique_ptr<Client> client, cpu::createClient({}));
 ///   TILEWRIGHT_ASSIGN(auto executable, client->load(bytes, client->defaultAssignment(1, 1)));
 ///
 /// Thread-safe. Outlives its executables; destroying it waits for work in
 /// flight. Buffers may be destroyed later.
 class Client {
 public:
-  /// CPU devices, as many as runtime.devices says.
-  static Result<std::unique_ptr<Client>> create(const ClientOptions &options);
-  /// The same for any backend.
+  /// For CPU devices call cpu::createClient (runtime/cpu/CpuBackend.h).
+  ///  - optionValue (E0002): an option of the category `runtime` makes no sense.
   static Result<std::unique_ptr<Client>> create(const ClientOptions &options,
                                                 std::unique_ptr<Backend> backend);
   ~Client();
@@ -76,6 +75,8 @@ public:
 private:
   friend class LoadedExecutable;
   explicit Client(const ClientOptions &options) : options(options) {}
+  void addDevice(const DeviceDescription &description,
+                 std::span<const std::shared_ptr<Allocator>> allocators);
 
   const ClientOptions options;
   std::string name, version;

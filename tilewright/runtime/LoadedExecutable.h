@@ -75,18 +75,27 @@ public:
 
 private:
   friend class Client;
+  struct Facts;
   struct Launch;
-  struct Local;
   LoadedExecutable(Client &client, std::shared_ptr<const artifact::Executable> program,
                    DeviceAssignment assignment);
+  Status prepare();
+  Status checkArguments(size_t local, std::span<Buffer *const> arguments,
+                        const std::vector<bool> &isDonated);
+  Result<std::unique_ptr<Launch>> makeLaunch(size_t local, std::span<Buffer *const> arguments,
+                                             const std::vector<bool> &isDonated);
+  std::vector<std::unique_ptr<Buffer>> makeResults(Launch &launch, const Event &definition);
+  bool shouldRunHere(const Launch &launch) const;
+  void enqueue(std::vector<std::unique_ptr<Launch>> launches);
 
   Client &client;
   const std::shared_ptr<const artifact::Executable> program;
   const DeviceAssignment assignment;
   std::vector<Device *> localDevices;
   std::vector<LogicalId> localIds;
-  std::vector<std::unique_ptr<Local>> locals; // by local device
-  std::shared_ptr<const std::string> name;
+  std::unique_ptr<DeviceProgram> code; // one for all devices
+  std::unique_ptr<Facts> facts;
+  std::atomic<int64_t> measured = -1; // nanoseconds of a run; negative before the first
   std::atomic<bool> released = false;
 };
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tilewright::runtime {
@@ -38,14 +39,20 @@ public:
   /// The devices that can reach it.
   std::span<Device *const> devices() const { return reachableBy; }
 
+  /// The bytes are the host's own: they can be read in place.
+  bool isHostMemory() const { return isHost; }
+
+  Result<Allocator::Block> allocate(size_t bytes, Label label) const {
+    return source->allocate(bytes, account, std::move(label));
+  }
   Allocator &allocator() const { return *source; }
   AllocationStatistics statistics() const { return source->statistics(account); }
 
 private:
   friend class Client;
-  friend class Buffer;
   Memory() = default;
   int number = 0, kindNumber = 0;
+  bool isHost = false;
   std::string name, text, debugText;
   Client *owner = nullptr;
   Device *home = nullptr;

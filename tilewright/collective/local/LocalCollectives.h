@@ -33,7 +33,8 @@ public:
 
 private:
   struct State;
-  std::shared_ptr<State> state;
+  const std::chrono::nanoseconds patience;
+  const std::shared_ptr<State> state;
 };
 
 } // namespace tilewright::collective

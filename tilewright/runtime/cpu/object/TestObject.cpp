@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <utility>
 
 namespace tilewright::runtime::cpu {
 
-std::vector<std::byte> compileForTest(std::string_view source, const std::string &flags) {
+static std::vector<std::byte> compile(std::string_view source, const std::string &flags) {
   std::string folder = (std::filesystem::temp_directory_path() / "tilewright-XXXXXX").string();
   if (!::mkdtemp(folder.data())) {
     std::perror("mkdtemp");
@@ -28,6 +30,15 @@ std::vector<std::byte> compileForTest(std::string_view source, const std::string
   std::filesystem::remove_all(folder, ignored);
   const auto *bytes = reinterpret_cast<const std::byte *>(text.data());
   return std::vector<std::byte>(bytes, bytes + text.size());
+}
+
+std::vector<std::byte> compileForTest(std::string_view source, const std::string &flags) {
+  // Tests of one file share sources.
+  static std::map<std::pair<std::string, std::string>, std::vector<std::byte>> known;
+  auto [place, isNew] = known.try_emplace({std::string(source), flags});
+  if (isNew)
+    place->second = compile(source, flags);
+  return place->second;
 }
 
 } // namespace tilewright::runtime::cpu

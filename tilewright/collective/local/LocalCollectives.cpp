@@ -1,0 +1,321 @@
+#include "tilewright/collective/local/LocalCollectives.h"
+#include "tilewright/collective/local/Move.h"
+#include "tilewright/support/Concat.h"
+#include "tilewright/support/Trace.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+
+namespace tilewright::collective {
+
+namespace {
+
+using Clique = std::vector<int64_t>; // ranks, in the order of the group
+
+/// One collective of one clique: who has come, and how far each member is.
+struct Meeting {
+  explicit Meeting(Clique members)
+      : members(std::move(members)), calls(this->members.size()), steps(this->members.size()) {}
+  const Clique members;
+  std::vector<std::optional<Call>> calls; // by member; there once it has come
+  std::vector<int> steps;                 // by member: how many of the steps below it has done
+};
+/// Steps of a member: it came, it did its first half, it did its second half. Everybody waits for
+/// all to have done a step before the next, so memory is read only while it is still.
+constexpr int came = 1, halfDone = 2, allDone = 3;
+
+/// Everything about one run that its ranks share.
+struct Run {
+  std::mutex mutex;
+  std::condition_variable changed;
+  // guarded by mutex:
+  std::map<std::pair<Clique, uint64_t>, std::shared_ptr<Meeting>> meetings;
+  std::vector<std::string> whereabouts; // by rank, for messages
+  std::vector<bool> hasLeft;            // by rank
+  std::optional<std::string> failure;   // why everybody must stop
+};
+
+/// The group that a rank belongs to; nothing if none. A permutation is one meeting of all who
+/// send or receive.
+Result<std::optional<Clique>> cliqueOf(const Call &call, int64_t rank, int64_t ranks) {
+  std::optional<Clique> mine;
+  std::vector<int> seen(static_cast<size_t>(ranks)), sends(static_cast<size_t>(ranks));
+  Clique everybody;
+  for (const std::vector<int64_t> &group : *call.groups) {
+    for (size_t i = 0; i < group.size(); ++i) {
+      const int64_t member = group[i];
+      if (member < 0 || member >= ranks)
+        return Status(Error::collectiveGroups,
+                      concat("'", call.name, "' names rank ", member, ", but the run has ", ranks));
+      const bool isSource = call.kind == Kind::permute && i == 0;
+      if (++(isSource ? sends : seen)[static_cast<size_t>(member)] > 1)
+        return Status(Error::collectiveGroups,
+                      concat("'", call.name, "' names rank ", member, " twice"));
+      everybody.push_back(member);
+    }
+    if (call.kind != Kind::permute && std::find(group.begin(), group.end(), rank) != group.end())
+      mine = group;
+  }
+  if (call.kind == Kind::permute) {
+    std::sort(everybody.begin(), everybody.end());
+    everybody.erase(std::unique(everybody.begin(), everybody.end()), everybody.end());
+    if (std::binary_search(everybody.begin(), everybody.end(), rank))
+      mine = std::move(everybody);
+  } else if (call.groups->empty()) {
+    mine.emplace();
+    for (int64_t member = 0; member < ranks; ++member)
+      mine->push_back(member);
+  }
+  if (!mine && call.kind != Kind::permute && call.kind != Kind::broadcast)
+    return Status(Error::collectiveGroups,
+                  concat("'", call.name, "' has no group with rank ", rank));
+  return mine;
+}
+
+/// Two members mean the same collective.
+bool agree(const Call &a, const Call &b) {
+  if (a.kind != b.kind || a.order != b.order || a.dimension != b.dimension ||
+      a.splitDimension != b.splitDimension || a.tensors.size() != b.tensors.size())
+    return false;
+  for (size_t i = 0; i < a.tensors.size(); ++i)
+    if (a.tensors[i].element != b.tensors[i].element || a.tensors[i].inDims != b.tensors[i].inDims)
+      return false;
+  return true;
+}
+
+class LocalRank final : public LocalCollectives::Rank {
+public:
+  LocalRank(std::shared_ptr<Run> run, int64_t rank, int64_t ranks,
+            std::chrono::nanoseconds patience)
+      : run(std::move(run)), number(rank), ranks(ranks), patience(patience) {}
+  ~LocalRank() override;
+
+  int64_t rank() const override { return number; }
+  int64_t size() const override { return ranks; }
+  Result<Ticket> start(const Call &call) override;
+  Status finish(Ticket ticket) override;
+  void abandon(const Status &why) override;
+
+private:
+  struct Pending {
+    std::shared_ptr<Meeting> meeting; // null: nothing to wait for
+    std::pair<Clique, uint64_t> key;
+    size_t mine = 0;
+    Call call; // the one to work with if there is no meeting
+  };
+  Status awaitStep(const Pending &pending, int step, const Call &call);
+  Status reach(const Pending &pending, int step, const Call &call);
+  Status work(const Pending &pending, const Call &call);
+  Status stuck(const Pending &pending, int step, const Call &call) const;
+
+  const std::shared_ptr<Run> run;
+  const int64_t number, ranks;
+  const std::chrono::nanoseconds patience;
+  std::map<Clique, uint64_t> sequence; // how many collectives of each clique have begun
+  std::unordered_map<Ticket, Pending> pending;
+  Ticket nextTicket = 1;
+};
+
+LocalRank::~LocalRank() {
+  {
+    std::lock_guard lock(run->mutex);
+    run->hasLeft[static_cast<size_t>(number)] = true;
+    run->whereabouts[static_cast<size_t>(number)] = "has left the run";
+  }
+  run->changed.notify_all();
+}
+
+void LocalRank::abandon(const Status &why) {
+  {
+    std::lock_guard lock(run->mutex);
+    if (!run->failure)
+      run->failure = concat("rank ", number, " failed: ", why.message());
+  }
+  run->changed.notify_all();
+}
+
+Result<Communicator::Ticket> LocalRank::start(const Call &call) {
+  TILEWRIGHT_ASSIGN(std::optional<Clique> clique, cliqueOf(call, number, ranks));
+  TILEWRIGHT_TRY(checkCall(call, clique ? static_cast<int64_t>(clique->size()) : 1));
+  const Ticket ticket = nextTicket++;
+  Pending &mine = pending[ticket];
+  mine.call = call;
+  if (!clique)
+    return ticket;
+  mine.mine =
+      static_cast<size_t>(std::find(clique->begin(), clique->end(), number) - clique->begin());
+  mine.key = {*clique, sequence[*clique]++};
+  {
+    std::lock_guard lock(run->mutex);
+    std::shared_ptr<Meeting> &meeting = run->meetings[mine.key];
+    if (!meeting)
+      meeting = std::make_shared<Meeting>(std::move(*clique));
+    mine.meeting = meeting;
+    meeting->calls[mine.mine] = call;
+    meeting->steps[mine.mine] = came;
+  }
+  run->changed.notify_all();
+  return ticket;
+}
+
+Status LocalRank::stuck(const Pending &pending, int step, const Call &call) const {
+  std::string text =
+      concat("rank ", number, " waited ",
+             std::chrono::duration_cast<std::chrono::seconds>(patience).count(), " s in '",
+             call.name, "' (", nameOf(call.kind), " ", listed(pending.meeting->members), ")");
+  for (size_t i = 0; i < pending.meeting->members.size(); ++i)
+    if (pending.meeting->steps[i] < step) {
+      const int64_t other = pending.meeting->members[i];
+      text += concat("; rank ", other, " ", run->whereabouts[static_cast<size_t>(other)]);
+    }
+  return Status(Error::collectiveStuck, text + "; if they only need longer, raise "
+                                               "runtime.collective-timeout");
+}
+
+/// Waits until every member has done `step`, or until it is known that one never will.
+Status LocalRank::awaitStep(const Pending &pending, int step, const Call &call) {
+  const Meeting &meeting = *pending.meeting;
+  auto isReached = [&] {
+    return std::all_of(meeting.steps.begin(), meeting.steps.end(),
+                       [&](int done) { return done >= step; });
+  };
+  auto whoLeft = [&]() -> std::optional<int64_t> {
+    for (size_t i = 0; i < meeting.members.size(); ++i)
+      if (meeting.steps[i] < step && run->hasLeft[static_cast<size_t>(meeting.members[i])])
+        return meeting.members[i];
+    return std::nullopt;
+  };
+  std::unique_lock lock(run->mutex);
+  std::string &here = run->whereabouts[static_cast<size_t>(number)];
+  here =
+      concat("waits in '", call.name, "' (", nameOf(call.kind), " ", listed(meeting.members), ")");
+  const bool isOver = run->changed.wait_for(
+      lock, patience, [&] { return isReached() || run->failure || whoLeft(); });
+  if (isReached()) {
+    here = concat("computes after '", call.name, "'");
+    return Status();
+  }
+  if (!isOver) {
+    Status status = stuck(pending, step, call);
+    if (!run->failure)
+      run->failure = status.message();
+    run->changed.notify_all();
+    return status;
+  }
+  if (run->failure)
+    return Status(Error::collectiveAborted,
+                  concat("rank ", number, " stops in '", call.name, "' because ", *run->failure));
+  return Status(Error::collectiveAborted,
+                concat("rank ", number, " waits in '", call.name, "' for rank ", *whoLeft(),
+                       ", which has left the run"));
+}
+
+/// Says that this member has done `step` and waits for the others.
+Status LocalRank::reach(const Pending &pending, int step, const Call &call) {
+  {
+    std::lock_guard lock(run->mutex);
+    pending.meeting->steps[pending.mine] = step;
+  }
+  run->changed.notify_all();
+  return awaitStep(pending, step, call);
+}
+
+Status LocalRank::work(const Pending &pending, const Call &call) {
+  const Meeting &meeting = *pending.meeting;
+  std::vector<const Call *> calls;
+  for (size_t i = 0; i < meeting.members.size(); ++i) {
+    calls.push_back(&*meeting.calls[i]);
+    if (!agree(*calls[i], *calls[0]))
+      return Status(Error::collectiveMismatch,
+                    concat("rank ", meeting.members[i], " came with '", calls[i]->name, "' (",
+                           nameOf(calls[i]->kind), ", order ", calls[i]->order, ") where rank ",
+                           meeting.members[0], " came with '", calls[0]->name, "' (",
+                           nameOf(calls[0]->kind), ", order ", calls[0]->order,
+                           "); the ranks do not run the same program"));
+  }
+  const Party party{calls, pending.mine};
+  switch (call.kind) {
+  case Kind::allReduce:
+    reduceShare(party);
+    TILEWRIGHT_TRY(reach(pending, halfDone, call));
+    collectShares(party);
+    return Status();
+  case Kind::allGather:
+    gather(party);
+    return Status();
+  case Kind::reduceScatter:
+    reduceScatter(party);
+    return Status();
+  case Kind::allToAll:
+    allToAll(party);
+    return Status();
+  case Kind::broadcast:
+    receive(call, calls.front());
+    return Status();
+  case Kind::permute:
+    break;
+  }
+  const Call *source = nullptr;
+  for (const std::vector<int64_t> &pair : *call.groups)
+    if (pair.size() == 2 && pair[1] == number)
+      source = calls[static_cast<size_t>(
+          std::lower_bound(meeting.members.begin(), meeting.members.end(), pair[0]) -
+          meeting.members.begin())];
+  receive(call, source);
+  return Status();
+}
+
+Status LocalRank::finish(Ticket ticket) {
+  auto found = pending.find(ticket);
+  if (found == pending.end())
+    return Status(Code::internal, "a collective is finished that was not started");
+  Pending mine = std::move(found->second);
+  pending.erase(found);
+  const Call &call = mine.call;
+  trace::Span span("collective", call.name);
+  if (!mine.meeting) {
+    receive(call, nullptr);
+    return Status();
+  }
+  TILEWRIGHT_TRY(awaitStep(mine, came, call));
+  if (Status status = work(mine, call); !status.isOk()) {
+    abandon(status);
+    return status;
+  }
+  // Nobody may change its operand, or read on into its next step, while another still copies.
+  TILEWRIGHT_TRY(reach(mine, allDone, call));
+  std::lock_guard lock(run->mutex);
+  run->meetings.erase(mine.key);
+  return Status();
+}
+
+} // namespace
+
+struct LocalCollectives::State {
+  std::mutex mutex;
+  std::unordered_map<int64_t, std::weak_ptr<Run>> runs; // guarded by mutex
+};
+
+LocalCollectives::LocalCollectives(std::chrono::nanoseconds patience)
+    : patience(patience), state(std::make_shared<State>()) {}
+LocalCollectives::~LocalCollectives() = default;
+
+std::unique_ptr<LocalCollectives::Rank> LocalCollectives::join(int64_t runId, int64_t rank,
+                                                               int64_t ranks) {
+  std::lock_guard lock(state->mutex);
+  std::shared_ptr<Run> run = state->runs[runId].lock();
+  if (!run) {
+    // Runs that are over are forgotten when the next one begins.
+    std::erase_if(state->runs, [](const auto &entry) { return entry.second.expired(); });
+    run = std::make_shared<Run>();
+    run->whereabouts.resize(static_cast<size_t>(ranks), "computes");
+    run->hasLeft.resize(static_cast<size_t>(ranks));
+    state->runs[runId] = run;
+  }
+  return std::make_unique<LocalRank>(std::move(run), rank, ranks, patience);
+}
+
+} // namespace tilewright::collective

@@ -1,0 +1,170 @@
+#include "tilewright/runtime/Client.h"
+#include "tilewright/artifact/Reader.h"
+#include "tilewright/support/Concat.h"
+#include "tilewright/support/Trace.h"
+
+#include <thread>
+
+namespace tilewright::runtime {
+
+static Status checkRange(const char *option, int64_t value, int64_t least, int64_t most) {
+  if (value >= least && value <= most)
+    return Status();
+  return Status(Error::optionValue,
+                concat("runtime.", option, " takes ", least, " to ", most, ", got ", value));
+}
+
+static Status check(const RuntimeOptions &options) {
+  TILEWRIGHT_TRY(checkRange("devices", options.devices, 1, 1024));
+  TILEWRIGHT_TRY(checkRange("threads", options.threads, 0, 4096));
+  TILEWRIGHT_TRY(checkRange("memory-limit", options.memoryLimit, 0, int64_t(1) << 60));
+  TILEWRIGHT_TRY(checkRange("cache-bytes", options.cacheBytes, 0, int64_t(1) << 60));
+  TILEWRIGHT_TRY(checkRange("inline-nanoseconds", options.inlineNanoseconds, 0, int64_t(1) << 60));
+  TILEWRIGHT_TRY(checkRange("max-in-flight", options.maxInFlight, 1, 1 << 20));
+  return checkRange("collective-timeout", options.collectiveTimeout, 1, 1'000'000'000);
+}
+
+Result<std::unique_ptr<Client>> Client::create(const ClientOptions &options,
+                                               std::unique_ptr<Backend> backend) {
+  TILEWRIGHT_TRY(check(options.runtime));
+  std::unique_ptr<Client> client(new Client(options));
+  client->kind = std::move(backend);
+  client->name = client->kind->name();
+  client->version = client->kind->version();
+
+  int64_t threads = options.runtime.threads;
+  if (threads == 0)
+    threads = std::max(std::thread::hardware_concurrency(), 1U);
+  client->pool = std::make_unique<ThreadPool>(static_cast<unsigned>(threads));
+  client->meetings = std::make_unique<collective::LocalCollectives>(
+      std::chrono::seconds(options.runtime.collectiveTimeout));
+  client->transfers = std::make_unique<Stream>("copies", static_cast<size_t>(1) << 20);
+
+  // Devices of one process share the host's memory, so they share its limit.
+  int64_t limit = options.runtime.memoryLimit;
+  if (limit == 0)
+    limit = client->kind->defaultMemoryLimit();
+  std::vector<std::shared_ptr<Allocator>> allocators;
+  for (std::string_view kind : {deviceKind, pinnedHostKind}) {
+    if (!allocators.empty() && client->kind->isHostMemory(deviceKind) &&
+        client->kind->isHostMemory(kind)) {
+      allocators.push_back(allocators.front());
+      continue;
+    }
+    allocators.push_back(std::make_shared<Allocator>(
+        client->kind->rawMemory(kind), Allocator::Limits{limit, options.runtime.cacheBytes}));
+  }
+  for (const DeviceDescription &description : client->kind->devices())
+    client->addDevice(description, allocators);
+  return client;
+}
+
+void Client::addDevice(const DeviceDescription &description,
+                       std::span<const std::shared_ptr<Allocator>> allocators) {
+  std::unique_ptr<Device> device(new Device);
+  device->localNumber = static_cast<int>(ownedDevices.size());
+  device->process = options.processIndex;
+  // Ids of processes do not meet, whatever the others have.
+  device->number = options.processIndex * 1024 + device->localNumber;
+  device->kindName = description.kind;
+  device->text = concat(description.kind, ":", device->number);
+  device->debugText = concat(description.kind, " device ", device->number, " (process ",
+                             device->process, ", local ", device->localNumber, ")");
+  device->facts = description.attributes;
+  device->owner = this;
+  device->queue =
+      std::make_unique<Stream>(device->text, static_cast<size_t>(options.runtime.maxInFlight));
+  int kindNumber = 0;
+  for (std::string_view memoryKind : {deviceKind, pinnedHostKind}) {
+    std::unique_ptr<Memory> memory(new Memory);
+    memory->number = device->number * 2 + kindNumber;
+    memory->kindNumber = kindNumber;
+    memory->name = memoryKind;
+    memory->text = concat(device->text, " ", memoryKind);
+    memory->debugText = concat("memory ", memory->number, ", ", memoryKind, " of ", device->text);
+    memory->isHost = kind->isHostMemory(memoryKind);
+    memory->owner = this;
+    memory->home = device.get();
+    memory->reachableBy = {device.get()};
+    memory->source = allocators[static_cast<size_t>(kindNumber)];
+    memory->account = memory->source->openAccount();
+    device->reachable.push_back(memory.get());
+    localMemories.push_back(memory.get());
+    ownedMemories.push_back(std::move(memory));
+    ++kindNumber;
+  }
+  allDevices.push_back(device.get());
+  localDevices.push_back(device.get());
+  ownedDevices.push_back(std::move(device));
+}
+
+Client::~Client() {
+  drain();
+  // Programs first: their ends may still ask for copies.
+  for (const std::unique_ptr<Device> &device : ownedDevices)
+    device->queue.reset();
+  transfers.reset();
+}
+
+void Client::drain() {
+  for (Device *device : localDevices)
+    device->stream().drain();
+  transfers->drain();
+}
+
+Device *Client::deviceWithId(int id) const {
+  for (Device *device : allDevices)
+    if (device->id() == id)
+      return device;
+  return nullptr;
+}
+
+Device *Client::deviceWithLocalId(int localId) const {
+  for (Device *device : localDevices)
+    if (device->localId() == localId)
+      return device;
+  return nullptr;
+}
+
+Memory *Device::memoryOfKind(std::string_view kind) const {
+  for (Memory *memory : reachable)
+    if (memory->kind() == kind)
+      return memory;
+  return nullptr;
+}
+
+Result<DeviceAssignment> Client::defaultAssignment(int64_t replicas, int64_t partitions) const {
+  const auto available = static_cast<int64_t>(allDevices.size());
+  if (replicas < 1 || partitions < 1 || replicas > available || partitions > available ||
+      replicas * partitions > available)
+    return Status(Error::deviceAssignment,
+                  concat("a program for ", replicas, " replicas of ", partitions,
+                         " partitions needs a device for each, there are ", available,
+                         "; raise runtime.devices"));
+  DeviceAssignment assignment{replicas, partitions, {}};
+  for (int64_t i = 0; i < replicas * partitions; ++i)
+    assignment.devices.push_back(allDevices[static_cast<size_t>(i)]->id());
+  return assignment;
+}
+
+Result<std::shared_ptr<LoadedExecutable>> Client::load(std::span<const std::byte> bytes,
+                                                       DeviceAssignment assignment) {
+  std::shared_ptr<const artifact::Executable> executable;
+  {
+    trace::Span span("load", "read executable");
+    TILEWRIGHT_ASSIGN(artifact::Executable read, artifact::readExecutable(bytes));
+    executable = std::make_shared<const artifact::Executable>(std::move(read));
+  }
+  return load(std::move(executable), std::move(assignment));
+}
+
+Result<std::shared_ptr<LoadedExecutable>>
+Client::load(std::shared_ptr<const artifact::Executable> executable, DeviceAssignment assignment) {
+  trace::Span span("load", executable->name);
+  std::shared_ptr<LoadedExecutable> loaded(
+      new LoadedExecutable(*this, std::move(executable), std::move(assignment)));
+  TILEWRIGHT_TRY(loaded->prepare());
+  return loaded;
+}
+
+} // namespace tilewright::runtime

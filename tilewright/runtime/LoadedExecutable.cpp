@@ -1,0 +1,421 @@
+#include "tilewright/runtime/LoadedExecutable.h"
+#include "tilewright/numerics/Shape.h"
+#include "tilewright/runtime/Client.h"
+#include "tilewright/runtime/Storage.h"
+#include "tilewright/runtime/StridedCopy.h"
+#include "tilewright/support/Concat.h"
+#include "tilewright/support/Trace.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+namespace tilewright::runtime {
+
+using artifact::Donation;
+
+/// What a launch would otherwise work out each time.
+struct LoadedExecutable::Facts {
+  std::shared_ptr<const std::string> name; // for labels and timelines
+  std::vector<bool> isDonated;             // by parameter: the program takes it over
+  bool hasDonation = false;
+  struct ResultFacts {
+    std::shared_ptr<const TensorType> type; // inside the executable, no copy
+    size_t bytes = 0;
+    std::vector<Memory *> memories; // by local device
+  };
+  std::vector<ResultFacts> results;
+  bool hasCollectives = false;
+};
+
+/// One device's part of one call of execute.
+struct LoadedExecutable::Launch {
+  std::shared_ptr<LoadedExecutable> executable;
+  size_t local = 0;
+  int64_t runId = 0;
+  void *userContext = nullptr;
+  /// What must have happened before it can begin.
+  std::vector<Event> waits;
+  /// Arguments and results; kept until it ends.
+  std::vector<std::shared_ptr<Storage>> arguments, results;
+  std::vector<std::byte *> pointers; // of parameters, then of results
+  /// A parameter that a result wants to take over but must not.
+  struct Copy {
+    size_t parameter;
+    size_t bytes;
+  };
+  std::vector<Copy> copies; // of arguments[parameter] to pointers[parameter]
+  std::unique_ptr<collective::LocalCollectives::Rank> communicator;
+  std::optional<Promise> promise;
+
+  Status run();
+  Status begin();
+  void finish(Status status);
+};
+
+LoadedExecutable::LoadedExecutable(Client &client,
+                                   std::shared_ptr<const artifact::Executable> program,
+                                   DeviceAssignment assignment)
+    : client(client), program(std::move(program)), assignment(std::move(assignment)),
+      facts(std::make_unique<Facts>()) {}
+
+LoadedExecutable::~LoadedExecutable() = default;
+
+int64_t LoadedExecutable::codeBytes() const { return code->codeBytes(); }
+
+/// Checks the assignment, loads the code and works out the facts.
+Status LoadedExecutable::prepare() {
+  const DeviceAssignment &a = assignment;
+  if (a.replicas != program->replicas || a.partitions != program->partitions ||
+      static_cast<int64_t>(a.devices.size()) != a.replicas * a.partitions)
+    return Status(Error::deviceAssignment,
+                  concat("'", program->name, "' was compiled for ", program->replicas,
+                         " replicas of ", program->partitions, " partitions, and is given ",
+                         a.devices.size(), " devices for ", a.replicas, " of ", a.partitions));
+  for (size_t rank = 0; rank < a.devices.size(); ++rank) {
+    Device *device = client.deviceWithId(a.devices[rank]);
+    if (!device)
+      return Status(Error::deviceAssignment,
+                    concat("'", program->name, "' is assigned to device ", a.devices[rank],
+                           ", which does not exist; this client has ", client.devices().size(),
+                           " (runtime.devices)"));
+    if (std::count(a.devices.begin(), a.devices.end(), a.devices[rank]) != 1)
+      return Status(Error::deviceAssignment, concat("'", program->name, "' is assigned to device ",
+                                                    a.devices[rank], " more than once"));
+    if (!device->isAddressable())
+      continue;
+    localDevices.push_back(device);
+    localIds.push_back({static_cast<int>(static_cast<int64_t>(rank) / a.partitions),
+                        static_cast<int>(static_cast<int64_t>(rank) % a.partitions)});
+  }
+
+  facts->name = std::shared_ptr<const std::string>(program, &program->name);
+  facts->isDonated.resize(program->parameters.size());
+  for (size_t i = 0; i < program->parameters.size(); ++i)
+    facts->isDonated[i] = program->parameters[i].donation != Donation::none;
+  for (const artifact::ResultInfo &info : program->results) {
+    Facts::ResultFacts &result = facts->results.emplace_back();
+    result.type = std::shared_ptr<const TensorType>(program, &info.type);
+    TILEWRIGHT_ASSIGN(numerics::Shape shape, numerics::Shape::create(info.type.dims));
+    result.bytes = static_cast<size_t>(shape.byteCount(info.type.element));
+    for (Device *device : localDevices) {
+      Memory *memory = device->memoryOfKind(info.memoryKind);
+      if (!memory)
+        return Status(Error::deviceAssignment,
+                      concat("a result of '", program->name, "' lives in memory '", info.memoryKind,
+                             "', which ", device->toString(), " does not have"));
+      result.memories.push_back(memory);
+    }
+    if (info.aliasOf != artifact::none)
+      facts->isDonated[info.aliasOf] = true;
+  }
+  facts->hasDonation =
+      std::find(facts->isDonated.begin(), facts->isDonated.end(), true) != facts->isDonated.end();
+  for (const artifact::Block &block : program->blocks)
+    for (const artifact::Step &step : block.steps)
+      facts->hasCollectives |= std::holds_alternative<artifact::CollectiveStartStep>(step.action);
+
+  TILEWRIGHT_ASSIGN(code, client.backend().load(program, client.threadPool()));
+  return Status();
+}
+
+Status LoadedExecutable::checkArguments(size_t local, std::span<Buffer *const> arguments,
+                                        const std::vector<bool> &isDonated) {
+  if (arguments.size() != program->parameters.size())
+    return Status(Error::argumentMismatch,
+                  concat("'", program->name, "' takes ", program->parameters.size(),
+                         " arguments, got ", arguments.size()));
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Buffer &argument = *arguments[i];
+    const TensorType &wanted = program->parameters[i].type;
+    if (&argument.type() != &wanted && argument.type() != wanted)
+      return Status(Error::argumentMismatch,
+                    concat("argument ", i, " of '", program->name, "' is ",
+                           numerics::spelling(argument.elementType()), listed(argument.dims()),
+                           ", but the program takes ", numerics::spelling(wanted.element),
+                           listed(wanted.dims)));
+    if (&argument.device() != localDevices[local])
+      return Status(Error::argumentMismatch,
+                    concat("argument ", i, " of '", program->name, "' is on ",
+                           argument.device().toString(), ", but the program runs on ",
+                           localDevices[local]->toString(), "; copy it there first"));
+  }
+  if (!facts->hasDonation)
+    return Status();
+  // A mark on each donated buffer, unique to this call, finds a second use without a search.
+  const int64_t mark = client.nextRun.fetch_add(1, std::memory_order_relaxed);
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (isDonated[i] && arguments[i]->donatedBy.exchange(mark) == mark)
+      return Status(Error::donatedTwice,
+                    concat("argument ", i, " of '", program->name,
+                           "' is donated, and so is the same buffer as another argument: "
+                           "f(donate(a), donate(a)); pass a copy for one of them"));
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (!isDonated[i] && arguments[i]->donatedBy == mark)
+      return Status(Error::donatedTwice,
+                    concat("argument ", i, " of '", program->name,
+                           "' is a buffer that the same call donates as another argument: "
+                           "f(a, donate(a)); pass a copy for one of them"));
+  return Status();
+}
+
+/// Memory for a result. Results are taken when a program is launched, so those in flight may hold
+/// what will soon be free: one more try after they have ended.
+static Result<Allocator::Block> allocateResult(Client &client, const Memory &memory, size_t bytes,
+                                               const Label &label) {
+  Result<Allocator::Block> block = memory.allocate(bytes, label);
+  if (block.isOk() || Stream::isInsideAny())
+    return block;
+  client.drain();
+  return memory.allocate(bytes, label);
+}
+
+static Status deletedArgument(size_t index, const std::string &program) {
+  return Status(Error::bufferDeleted,
+                concat("argument ", index, " of '", program,
+                       "' was deleted or donated; keep a copy, or do not donate it before"));
+}
+
+/// Everything that can fail comes before a buffer is donated.
+Result<std::unique_ptr<LoadedExecutable::Launch>>
+LoadedExecutable::makeLaunch(size_t local, std::span<Buffer *const> arguments,
+                             const std::vector<bool> &isDonated) {
+  auto launch = std::make_unique<Launch>();
+  launch->local = local;
+  launch->arguments.reserve(arguments.size());
+  launch->pointers.reserve(arguments.size() + facts->results.size());
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    std::shared_ptr<Storage> storage = arguments[i]->hold();
+    if (!storage)
+      return deletedArgument(i, program->name);
+    launch->pointers.push_back(storage->data());
+    launch->arguments.push_back(std::move(storage));
+    const Event &definition = arguments[i]->definition();
+    if (!definition.isReady() || definition.isFailed())
+      launch->waits.push_back(definition);
+  }
+
+  launch->results.resize(facts->results.size());
+  auto allocate = [&](size_t i) -> Status {
+    const Facts::ResultFacts &result = facts->results[i];
+    Label label = {"result", result.type, facts->name, static_cast<int64_t>(i)};
+    TILEWRIGHT_ASSIGN(Allocator::Block block,
+                      allocateResult(client, *result.memories[local], result.bytes, label));
+    launch->results[i] = std::make_shared<Storage>(std::move(block));
+    return Status();
+  };
+  for (size_t i = 0; i < facts->results.size(); ++i) {
+    const artifact::Index alias = program->results[i].aliasOf;
+    if (alias == artifact::none || !isDonated[alias])
+      TILEWRIGHT_TRY(allocate(i));
+  }
+
+  for (size_t i = 0; facts->hasDonation && i < arguments.size(); ++i) {
+    if (!isDonated[i])
+      continue;
+    bool isOurs = false;
+    std::shared_ptr<Storage> storage = arguments[i]->takeForDonation(isOurs);
+    if (!storage)
+      return deletedArgument(i, program->name); // another thread was first
+    if (!isOurs)
+      continue;
+    if (Event unread = storage->whenUnread(); !unread.isReady())
+      launch->waits.push_back(unread);
+    for (size_t r = 0; r < facts->results.size(); ++r)
+      if (program->results[r].aliasOf == i)
+        launch->results[r] = std::make_shared<Storage>(storage);
+  }
+  for (size_t r = 0; r < facts->results.size(); ++r) {
+    if (!launch->results[r])
+      TILEWRIGHT_TRY(allocate(r)); // donated, but somebody outside still refers to it
+    const artifact::Index alias = program->results[r].aliasOf;
+    if (alias != artifact::none && launch->results[r]->data() != launch->pointers[alias]) {
+      launch->pointers[alias] = launch->results[r]->data();
+      launch->copies.push_back({alias, facts->results[r].bytes});
+    }
+    launch->pointers.push_back(launch->results[r]->data());
+  }
+  return launch;
+}
+
+std::vector<std::unique_ptr<Buffer>> LoadedExecutable::makeResults(Launch &launch,
+                                                                   const Event &definition) {
+  std::vector<std::unique_ptr<Buffer>> results;
+  results.reserve(facts->results.size());
+  for (size_t i = 0; i < facts->results.size(); ++i) {
+    const Facts::ResultFacts &result = facts->results[i];
+    results.emplace_back(new Buffer(result.type, result.bytes, *result.memories[launch.local],
+                                    launch.results[i], definition));
+  }
+  return results;
+}
+
+Status LoadedExecutable::Launch::begin() {
+  for (const Event &event : waits)
+    TILEWRIGHT_TRY(event.await());
+  return Status();
+}
+
+/// On the stream's turn. Does not touch `promise`.
+Status LoadedExecutable::Launch::run() {
+  TILEWRIGHT_TRY(begin());
+  LoadedExecutable &self = *executable;
+  trace::Span span("program", self.program->name);
+  const Device &device = *self.localDevices[local];
+  for (const Copy &copy : copies)
+    copyDense(pointers[copy.parameter], arguments[copy.parameter]->data(), copy.bytes,
+              &self.client.threadPool());
+
+  const size_t parameterCount = arguments.size();
+  ProgramRun run{std::span(pointers).first(parameterCount),
+                 std::span(pointers).subspan(parameterCount),
+                 {nullptr, nullptr},
+                 self.client.threadPool()};
+  Allocator::Block arenas[2];
+  for (uint8_t space = 0; space < 2; ++space) {
+    const int64_t bytes = self.program->arenaBytes[space];
+    if (bytes == 0)
+      continue;
+    TILEWRIGHT_ASSIGN(arenas[space],
+                      device.memories()[space]->allocate(
+                          static_cast<size_t>(bytes), {"temporaries", nullptr, self.facts->name}));
+    run.arenas[space] = arenas[space].data();
+  }
+  run.replica = self.localIds[local].replica;
+  run.partition = self.localIds[local].partition;
+  run.device = self.localDevices[local];
+  run.runId = runId;
+  run.communicator = communicator.get();
+  run.userContext = userContext;
+
+  const auto begin = std::chrono::steady_clock::now();
+  Status status = self.code->run(run);
+  const int64_t took = (std::chrono::steady_clock::now() - begin).count();
+  // Down at once, up slowly: one run that was interrupted says little about the next.
+  const int64_t before = self.measured.load(std::memory_order_relaxed);
+  self.measured.store(before < 0 || took < before ? took : before + (took - before) / 4,
+                      std::memory_order_relaxed);
+  if (status.isOk())
+    return status;
+  return std::move(status).during(
+      concat("running '", self.program->name, "' on ", device.toString()));
+}
+
+/// Gives everything back, then tells those who wait: who is told finds the memory free.
+void LoadedExecutable::Launch::finish(Status status) {
+  if (communicator) {
+    if (!status.isOk())
+      communicator->abandon(status);
+    communicator.reset();
+  }
+  waits.clear();
+  arguments.clear();
+  results.clear();
+  if (promise)
+    promise->complete(std::move(status));
+}
+
+bool LoadedExecutable::shouldRunHere(const Launch &launch) const {
+  if (localDevices.size() != 1 || !launch.waits.empty())
+    return false;
+  if (!client.runtimeOptions().asynchronous)
+    return true;
+  int64_t expected = measured.load(std::memory_order_relaxed);
+  if (expected < 0)
+    expected = code->estimatedNanoseconds();
+  return expected > 0 && expected <= client.runtimeOptions().inlineNanoseconds;
+}
+
+void LoadedExecutable::enqueue(std::vector<std::unique_ptr<Launch>> launches) {
+  std::vector<std::pair<Stream *, Stream::Task>> own;
+  std::unique_lock<std::mutex> oneAtATime;
+  if (launches.size() > 1)
+    oneAtATime = std::unique_lock(client.launching);
+  for (std::unique_ptr<Launch> &launch : launches) {
+    Stream &stream = localDevices[launch->local]->stream();
+    std::shared_ptr<Launch> shared = std::move(launch); // a Task must be copyable
+    auto task = [shared] { shared->finish(shared->run()); };
+    // The calling thread's own stream runs it at once, and may then wait for the others.
+    if (stream.isInside())
+      own.emplace_back(&stream, std::move(task));
+    else
+      stream.enqueue(std::move(task));
+  }
+  if (oneAtATime)
+    oneAtATime.unlock();
+  for (auto &[stream, task] : own)
+    stream->enqueue(std::move(task));
+}
+
+Result<Execution> LoadedExecutable::execute(std::span<const std::span<Buffer *const>> arguments,
+                                            const ExecuteOptions &options) {
+  if (released)
+    return Status(Code::failedPrecondition,
+                  concat("'", program->name, "' was deleted and cannot run"));
+  if (arguments.size() != localDevices.size())
+    return Status(Error::argumentMismatch,
+                  concat("'", program->name, "' runs on ", localDevices.size(),
+                         " devices, got arguments for ", arguments.size()));
+
+  const std::vector<bool> *isDonated = &facts->isDonated;
+  std::vector<bool> fewerDonated;
+  if (facts->hasDonation && !options.nonDonatable.empty()) {
+    fewerDonated = facts->isDonated;
+    for (int64_t index : options.nonDonatable)
+      if (index >= 0 && static_cast<size_t>(index) < fewerDonated.size())
+        fewerDonated[static_cast<size_t>(index)] = false;
+    isDonated = &fewerDonated;
+  }
+  for (size_t local = 0; local < localDevices.size(); ++local)
+    TILEWRIGHT_TRY(checkArguments(local, arguments[local], *isDonated));
+  for (Device *device : localDevices)
+    device->stream().awaitRoom();
+
+  Execution execution;
+  execution.results.reserve(localDevices.size());
+  execution.done.reserve(localDevices.size());
+  const int64_t runId = client.nextRun.fetch_add(1, std::memory_order_relaxed);
+  std::vector<std::unique_ptr<Launch>> launches;
+  launches.reserve(localDevices.size());
+  for (size_t local = 0; local < localDevices.size(); ++local) {
+    TILEWRIGHT_ASSIGN(std::unique_ptr<Launch> launch,
+                      makeLaunch(local, arguments[local], *isDonated));
+    launch->executable = shared_from_this();
+    launch->runId = runId;
+    launch->userContext = options.userContext;
+    launches.push_back(std::move(launch));
+  }
+
+  if (facts->hasCollectives)
+    for (std::unique_ptr<Launch> &launch : launches)
+      launch->communicator =
+          client.collectives().join(runId,
+                                    localIds[launch->local].replica * assignment.partitions +
+                                        localIds[launch->local].partition,
+                                    assignment.replicas * assignment.partitions);
+
+  if (shouldRunHere(*launches.front())) {
+    Launch &launch = *launches.front();
+    if (Stream::Turn turn(localDevices.front()->stream()); turn) {
+      Event done = Event::failed(launch.run());
+      execution.results.push_back(makeResults(launch, done));
+      execution.done.push_back(std::move(done));
+      launch.finish(Status());
+      return execution;
+    }
+  }
+
+  for (std::unique_ptr<Launch> &launch : launches) {
+    launch->promise.emplace();
+    Event done = launch->promise->event();
+    execution.results.push_back(makeResults(*launch, done));
+    execution.done.push_back(std::move(done));
+  }
+  enqueue(std::move(launches));
+  if (!client.runtimeOptions().asynchronous && !Stream::isInsideAny())
+    for (const Event &done : execution.done)
+      (void)done.await();
+  return execution;
+}
+
+} // namespace tilewright::runtime

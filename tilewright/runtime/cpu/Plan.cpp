@@ -1,0 +1,248 @@
+#include "tilewright/runtime/cpu/Plan.h"
+
+#include "tilewright/runtime/cpu/object/ObjectCode.h"
+#include "tilewright/support/Concat.h"
+
+#include <algorithm>
+#include <map>
+
+namespace tilewright::runtime::cpu {
+namespace {
+
+using namespace artifact;
+
+class PlanBuilder {
+public:
+  PlanBuilder(const Executable &executable, const ObjectCode *code, PrepareLibrary *prepareLibrary,
+              CustomCallResolver *customCalls)
+      : executable(executable), object(code), prepareLibrary(prepareLibrary),
+        customCalls(customCalls) {}
+
+  Result<Plan> build() {
+    for (const Kernel &kernel : executable.kernels) {
+      TILEWRIGHT_ASSIGN(void *function, functionNamed(kernel.symbol));
+      kernels.push_back(reinterpret_cast<KernelFunction *>(function));
+    }
+    TILEWRIGHT_TRY(addBlock(0));
+    plan.code.push_back({.op = Op::end});
+    return std::move(plan);
+  }
+
+private:
+  Result<void *> functionNamed(const std::string &symbol) const {
+    void *function = object ? object->find(symbol) : nullptr;
+    if (!function)
+      return Status(Error::kernelMissing,
+                    concat("the object code does not define '", symbol,
+                           "', which the plan calls; compile the program again"));
+    return function;
+  }
+  Result<std::span<const Body>> bodiesNamed(const std::vector<std::string> &symbols) {
+    std::vector<Body> &bodies = plan.bodies.emplace_back();
+    for (const std::string &symbol : symbols) {
+      TILEWRIGHT_ASSIGN(void *function, functionNamed(symbol));
+      bodies.push_back(reinterpret_cast<Body>(function));
+    }
+    return std::span<const Body>(bodies);
+  }
+  std::span<const TensorType> typesOf(std::span<const Operand> operands) {
+    std::vector<TensorType> &types = plan.types.emplace_back();
+    for (const Operand &operand : operands)
+      types.push_back(executable.types[operand.type]);
+    return types;
+  }
+
+  /// The block's instructions; recursion is as deep as blocks are nested.
+  Status addBlock(Index block) {
+    for (const Step &step : executable.blocks[block].steps) {
+      current = static_cast<uint32_t>(plan.steps.size());
+      plan.steps.push_back(&step);
+      TILEWRIGHT_TRY(std::visit([this](const auto &action) { return add(action); }, step.action));
+    }
+    return Status();
+  }
+
+  Instruction &emit(Op op) {
+    Instruction &instruction = plan.code.emplace_back();
+    instruction.op = op;
+    instruction.step = current;
+    instruction.buffers = static_cast<uint32_t>(plan.pointers.size());
+    return instruction;
+  }
+  void point(const Slice &slice) { plan.pointers.push_back({slice.allocation, slice.offset}); }
+  Instruction &emit(Op op, std::span<const Operand> operands, std::span<const Operand> results) {
+    Instruction &instruction = emit(op);
+    instruction.operandCount = static_cast<uint32_t>(operands.size());
+    instruction.resultCount = static_cast<uint32_t>(results.size());
+    for (const Operand &operand : operands)
+      point(operand.slice);
+    for (const Operand &result : results)
+      point(result.slice);
+    return instruction;
+  }
+  uint32_t here() const { return static_cast<uint32_t>(plan.code.size()); }
+
+  Status add(const LaunchStep &launch) {
+    const Kernel &kernel = executable.kernels[launch.kernel];
+    if (kernel.grid == 0)
+      return Status();
+    // An item whose cost is not known is worth a thread.
+    const int64_t cost = kernel.itemCost ? kernel.itemCost : inlineNanoseconds;
+    const bool isSmall = kernel.grid == 1 || kernel.grid < inlineNanoseconds / cost;
+    Instruction &instruction = emit(isSmall ? Op::launch : Op::launchParallel);
+    instruction.function = kernels[launch.kernel];
+    instruction.count = kernel.grid;
+    instruction.grain = std::max<int64_t>(1, inlineNanoseconds / 2 / cost);
+    instruction.scratchBytes = kernel.scratchBytes;
+    for (const Slice &slice : launch.buffers)
+      point(slice);
+    return Status();
+  }
+
+  Status add(const LibraryStep &step) {
+    const artifact::Library &library = executable.libraries[step.library];
+    const bool isPartition = library.name == "partition_id";
+    if ((isPartition || library.name == "replica_id") && step.operands.empty() &&
+        step.results.size() == 1 && step.results[0].slice.bytes == 4) {
+      emit(Op::storeRank, step.operands, step.results).count = isPartition;
+      return Status();
+    }
+    // The same kernel for the same types, such as one in each layer of a model.
+    std::vector<Index> key = {step.library, static_cast<Index>(step.operands.size())};
+    for (const Operand &operand : step.operands)
+      key.push_back(operand.type);
+    for (const Operand &result : step.results)
+      key.push_back(result.type);
+    auto [place, isNew] = prepared.try_emplace(std::move(key), here());
+    if (isNew) {
+      LibraryCall call;
+      call.name = library.name;
+      call.attributes = library.attributes;
+      TILEWRIGHT_ASSIGN(call.bodies, bodiesNamed(library.bodies));
+      call.operands = typesOf(step.operands);
+      call.results = typesOf(step.results);
+      Result<std::unique_ptr<LibraryKernel>> kernel = prepareLibrary(call);
+      if (!kernel.isOk())
+        return std::move(kernel).takeStatus().during(concat("loading ", describe()));
+      place->second = static_cast<uint32_t>(plan.libraries.size());
+      plan.libraries.push_back(*std::move(kernel));
+    }
+    emit(Op::library, step.operands, step.results).index = place->second;
+    return Status();
+  }
+
+  Status add(const CustomCallStep &step) {
+    const CustomCallSite site{&step, typesOf(step.operands), typesOf(step.results)};
+    std::unique_ptr<CustomCall> call;
+    if (customCalls) {
+      Result<std::unique_ptr<CustomCall>> found = customCalls->prepare(site);
+      if (!found.isOk())
+        return std::move(found).takeStatus().during(concat("loading ", describe()));
+      call = *std::move(found);
+    }
+    if (!call)
+      return Status(Error::customCallUnknown,
+                    concat("nobody registered a handler for custom call '", step.target,
+                           "' (API version ", step.apiVersion, ") of ", describe(),
+                           "; register it before the program is loaded, in JAX with "
+                           "jax.ffi.register_ffi_target"));
+    emit(Op::customCall, step.operands, step.results).index =
+        static_cast<uint32_t>(plan.customCalls.size());
+    plan.customCalls.push_back(std::move(call));
+    return Status();
+  }
+
+  Status add(const CopyStep &copy) {
+    if (copy.from == copy.to || copy.from.bytes == 0)
+      return Status();
+    emit(Op::copy).count = copy.from.bytes;
+    point(copy.from);
+    point(copy.to);
+    return Status();
+  }
+
+  Status add(const WhileStep &loop) {
+    const bool isCounted = loop.tripCount >= 0;
+    const uint32_t counter = plan.counters, mine = current;
+    if (isCounted) {
+      ++plan.counters;
+      Instruction &set = emit(Op::setCounter);
+      set.index = counter;
+      set.count = loop.tripCount;
+    }
+    const uint32_t start = here();
+    if (!isCounted)
+      TILEWRIGHT_TRY(addBlock(loop.condition));
+    current = mine;
+    const uint32_t test = here();
+    emit(isCounted ? Op::countDown : Op::exitUnless).index = counter;
+    if (!isCounted)
+      point(loop.predicate);
+    TILEWRIGHT_TRY(addBlock(loop.body));
+    current = mine;
+    emit(Op::repeat).target = start;
+    plan.code[test].target = here();
+    return Status();
+  }
+
+  /// Choosing goes to a jump for each block, and each block ends in one to the end.
+  Status add(const BranchStep &branch) {
+    const uint32_t mine = current, choice = here(), count = branch.blocks.size();
+    emit(branch.isPredicate ? Op::chooseByPred : Op::chooseByIndex);
+    point(branch.selector);
+    plan.code[choice].target = here();
+    plan.code[choice].count = count;
+    for (uint32_t i = 0; i < count; ++i)
+      emit(Op::jump);
+    std::vector<uint32_t> ends;
+    for (uint32_t i = 0; i < count; ++i) {
+      plan.code[choice + 1 + i].target = here();
+      TILEWRIGHT_TRY(addBlock(branch.blocks[i]));
+      current = mine;
+      ends.push_back(here());
+      emit(Op::jump);
+    }
+    for (uint32_t end : ends)
+      plan.code[end].target = here();
+    return Status();
+  }
+
+  Status add(const CollectiveStartStep &step) {
+    plan.hasCollectives = true;
+    Collective collective{&step, typesOf(step.operands), typesOf(step.results), {}};
+    TILEWRIGHT_ASSIGN(collective.bodies, bodiesNamed(step.bodies));
+    const auto index = static_cast<uint32_t>(plan.collectives.size());
+    plan.collectives.push_back(collective);
+    collectives[step.id] = index;
+    emit(Op::collectiveStart, step.operands, step.results).index = index;
+    return Status();
+  }
+  Status add(const CollectiveDoneStep &step) {
+    emit(Op::collectiveFinish).index = collectives[step.id];
+    return Status();
+  }
+
+  std::string describe() const {
+    const Step &step = *plan.steps[current];
+    return step.location.empty() ? step.name : concat(step.name, " (", step.location, ")");
+  }
+
+  const Executable &executable;
+  const ObjectCode *object;
+  PrepareLibrary *prepareLibrary;
+  CustomCallResolver *customCalls;
+  Plan plan;
+  uint32_t current = 0; // the step that instructions are for
+  std::vector<KernelFunction *> kernels;
+  std::map<std::vector<Index>, uint32_t> prepared;
+  std::map<uint32_t, uint32_t> collectives; // by id
+};
+
+} // namespace
+
+Result<Plan> makePlan(const Executable &executable, const ObjectCode *code,
+                      PrepareLibrary *prepareLibrary, CustomCallResolver *customCalls) {
+  return PlanBuilder(executable, code, prepareLibrary, customCalls).build();
+}
+
+} // namespace tilewright::runtime::cpu

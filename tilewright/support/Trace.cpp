@@ -1,0 +1,189 @@
+#include "tilewright/support/Trace.h"
+#include "tilewright/support/Concat.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace tilewright::trace {
+
+std::atomic<bool> detail::on = false;
+
+namespace {
+
+constexpr size_t mostRecords = 1'000'000;
+
+struct Record {
+  const char *category; // null: a counter
+  int64_t begin;
+  int64_t value; // nanoseconds of a span, value of a counter
+  size_t name, nameSize;
+};
+
+/// What one thread recorded. Its lock is taken by another thread only to write the trace.
+struct Log {
+  std::mutex mutex;
+  int number = 0;
+  std::string threadName;
+  std::vector<Record> records;
+  std::string names;
+  size_t dropped = 0;
+};
+
+struct Recorder {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<Log>> logs; // also of threads that have ended
+  std::atomic<int64_t> zero = 0;
+};
+
+/// Never destroyed: threads may record while the process ends.
+Recorder &recorder() {
+  static auto *instance = new Recorder;
+  return *instance;
+}
+
+Log &log() {
+  static thread_local std::shared_ptr<Log> mine;
+  if (!mine) {
+    mine = std::make_shared<Log>();
+    Recorder &all = recorder();
+    std::lock_guard lock(all.mutex);
+    mine->number = static_cast<int>(all.logs.size()) + 1;
+    all.logs.push_back(mine);
+  }
+  return *mine;
+}
+
+void append(const char *category, std::string_view name, int64_t begin, int64_t value) {
+  Log &mine = log();
+  std::lock_guard lock(mine.mutex);
+  if (mine.records.size() >= mostRecords) {
+    ++mine.dropped;
+    return;
+  }
+  mine.records.push_back({category, begin, value, mine.names.size(), name.size()});
+  mine.names += name;
+}
+
+void appendQuoted(std::string &out, std::string_view text) {
+  out += '"';
+  for (char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      char code[8];
+      std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(c));
+      out += code;
+    } else {
+      out += c;
+    }
+  }
+  out += '"';
+}
+
+/// Microseconds with three decimals, as the format wants them.
+void appendTime(std::string &out, const char *key, int64_t nanoseconds) {
+  char text[48];
+  std::snprintf(text, sizeof text, ",\"%s\":%lld.%03d", key,
+                static_cast<long long>(nanoseconds / 1000), static_cast<int>(nanoseconds % 1000));
+  out += text;
+}
+
+void appendRecord(std::string &out, const Log &log, const Record &record, int64_t zero,
+                  const std::string &process) {
+  out += ",\n{\"name\":";
+  appendQuoted(out, std::string_view(log.names).substr(record.name, record.nameSize));
+  out += process;
+  out += std::to_string(log.number);
+  appendTime(out, "ts", std::max<int64_t>(record.begin - zero, 0));
+  if (record.category) {
+    out += ",\"ph\":\"X\",\"cat\":";
+    appendQuoted(out, record.category);
+    appendTime(out, "dur", record.value);
+    out += "}";
+  } else {
+    out += ",\"ph\":\"C\",\"args\":{\"value\":" + std::to_string(record.value) + "}}";
+  }
+}
+
+} // namespace
+
+int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+void start() {
+  Recorder &all = recorder();
+  std::lock_guard lock(all.mutex);
+  for (const std::shared_ptr<Log> &one : all.logs) {
+    std::lock_guard logLock(one->mutex);
+    one->records.clear();
+    one->names.clear();
+    one->dropped = 0;
+  }
+  all.zero = now();
+  detail::on = true;
+}
+
+void stop() { detail::on = false; }
+
+void nameThread(std::string_view name) {
+  Log &mine = log();
+  std::lock_guard lock(mine.mutex);
+  mine.threadName = name;
+}
+
+void detail::record(const char *category, std::string_view name, int64_t begin, int64_t end) {
+  append(category, name, begin, end - begin);
+}
+
+void counter(const char *name, int64_t value) {
+  if (isOn())
+    append(nullptr, name, now(), value);
+}
+
+std::string toJson() {
+  Recorder &all = recorder();
+  std::lock_guard lock(all.mutex);
+  const std::string process = concat(",\"pid\":", ::getpid(), ",\"tid\":");
+  std::string out = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{\"name\":\"process_name\"" +
+                    process + "0,\"ph\":\"M\",\"args\":{\"name\":\"tilewright\"}}";
+  for (const std::shared_ptr<Log> &one : all.logs) {
+    std::lock_guard logLock(one->mutex);
+    if (one->records.empty())
+      continue;
+    std::string name = one->threadName.empty() ? concat("thread ", one->number) : one->threadName;
+    if (one->dropped)
+      name += concat(" (", one->dropped, " events dropped)");
+    out += ",\n{\"name\":\"thread_name\"" + process + std::to_string(one->number) +
+           ",\"ph\":\"M\",\"args\":{\"name\":";
+    appendQuoted(out, name);
+    out += "}}";
+    for (const Record &record : one->records)
+      appendRecord(out, *one, record, all.zero, process);
+  }
+  return out + "\n]}\n";
+}
+
+Status write(const std::string &path) {
+  const std::string text = toJson();
+  std::FILE *file = std::fopen(path.c_str(), "wb");
+  if (!file)
+    return Status(Error::fileUnwritable, concat("cannot write ", path, ": ", std::strerror(errno)));
+  const bool isWritten = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (std::fclose(file) != 0 || !isWritten)
+    return Status(Error::fileUnwritable, concat("cannot write ", path, ": ", std::strerror(errno)));
+  return Status();
+}
+
+} // namespace tilewright::trace
