@@ -115,7 +115,7 @@ PJRT_Error *Buffer_ReadyEvent(PJRT_Buffer_ReadyEvent_Args *args) {
   const runtime::Buffer &buffer = *args->buffer->buffer;
   if (buffer.isDeleted())
     args->event = new PJRT_Event{runtime::Event::failed(
-        Status(Error::bufferUse, "the array was deleted or donated before it was waited for"))};
+        Status(Error::bufferDeleted, "the array was deleted or donated before it was waited for"))};
   else
     args->event = new PJRT_Event{buffer.definition()};
   return nullptr;

@@ -1,6 +1,8 @@
 #include "tilewright/plugin/Client.h"
 
 #include "tilewright/plugin/Api.h"
+#include "tilewright/plugin/ffi/Resolver.h"
+#include "tilewright/runtime/cpu/CpuBackend.h"
 #include "tilewright/support/Concat.h"
 
 using namespace tilewright;
@@ -14,7 +16,8 @@ Result<std::unique_ptr<PJRT_Client>> PJRT_Client::create(Options options, int pr
   clientOptions.processIndex = processIndex;
   clientOptions.processCount = processCount;
   client->options = std::move(options);
-  TILEWRIGHT_ASSIGN(client->runtime, runtime::Client::create(clientOptions));
+  TILEWRIGHT_ASSIGN(client->runtime,
+                    runtime::cpu::createClient(clientOptions, std::make_shared<ffi::Resolver>()));
   client->topology = describeDevices(client->runtime->devices());
 
   for (runtime::Device *device : client->runtime->devices()) {

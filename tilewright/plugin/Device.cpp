@@ -72,13 +72,6 @@ PJRT_Error *Device_MemoryStats(PJRT_Device_MemoryStats_Args *args) {
   return nullptr;
 }
 
-PJRT_Error *Device_ClearMemoryStats(PJRT_Device_ClearMemoryStats_Args *args) {
-  TILEWRIGHT_PJRT_HANDLE(args, device);
-  for (runtime::Memory *memory : args->device->device.memories())
-    memory->resetPeak();
-  return nullptr;
-}
-
 PJRT_Error *Device_GetAttributes(PJRT_Device_GetAttributes_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, attributes_deleter);
   TILEWRIGHT_PJRT_HANDLE(args, device);

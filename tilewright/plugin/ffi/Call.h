@@ -13,6 +13,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tilewright::plugin::ffi {
@@ -40,6 +41,12 @@ private:
   XLA_FFI_Attrs attrs;
 };
 
+/// Attributes that are not the handler's: how it wants its buffers to lie. One list of int64, the
+/// minor-to-major orders of all operands (results) one after the other, as in the operand_layouts
+/// of stablehlo.custom_call; without it, all are row-major. LAPACK wants columns.
+inline constexpr std::string_view operandLayouts = "tilewright.operand_layouts";
+inline constexpr std::string_view resultLayouts = "tilewright.result_layouts";
+
 /// What a run gives to its custom calls.
 struct CallContext {
   const UserData *userData = nullptr;
@@ -60,14 +67,25 @@ public:
                                               std::vector<artifact::TensorType> results);
   ~Call();
 
-  /// Calls the handler and waits for it. Types of 2 and 4 bits are packed for it, as XLA does.
+  /// Calls the handler and waits for it. Types of 2 and 4 bits are packed for it, as XLA does, and
+  /// buffers are brought into the order that it wants.
   Status run(std::span<const void *const> operands, std::span<void *const> results,
              const CallContext &context);
 
 private:
+  /// A buffer as the handler sees it.
+  struct Side {
+    artifact::TensorType type;
+    std::vector<int64_t> order; // minor to major; empty if row-major
+    bool needsCopy() const;
+  };
+
   Call(std::string target, const XLA_FFI_Handler_Bundle &handlers,
-       const std::vector<artifact::Attribute> &attributes,
-       std::vector<artifact::TensorType> operands, std::vector<artifact::TensorType> results);
+       const std::vector<artifact::Attribute> &attributes, std::vector<Side> operands,
+       std::vector<Side> results);
+  static Result<std::vector<Side>> sidesOf(std::vector<artifact::TensorType> types,
+                                           const std::vector<artifact::Attribute> &attributes,
+                                           std::string_view layouts);
   Status runStage(XLA_FFI_Handler *handler, XLA_FFI_ExecutionStage stage,
                   XLA_FFI_ExecutionContext &context, std::span<void *const> operands,
                   std::span<void *const> results);
@@ -75,7 +93,7 @@ private:
   const std::string target;
   const XLA_FFI_Handler_Bundle handlers;
   Attributes attributes;
-  std::vector<artifact::TensorType> operandTypes, resultTypes;
+  std::vector<Side> operandSides, resultSides;
   State instantiated;
 };
 

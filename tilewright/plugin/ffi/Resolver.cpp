@@ -15,9 +15,6 @@ using runtime::cpu::CustomCall;
 using runtime::cpu::CustomCallRun;
 using runtime::cpu::CustomCallSite;
 
-/// stablehlo.custom_call's api_version 4: typed, with a dictionary of attributes.
-constexpr int32_t typedVersion = 4;
-
 CallContext contextOf(const runtime::cpu::RunContext &run) {
   auto *device = static_cast<const runtime::Device *>(run.device);
   return {static_cast<const UserData *>(run.userContext), &run.pool, run.runId,
@@ -72,10 +69,6 @@ Result<std::unique_ptr<CustomCall>> Resolver::prepare(const CustomCallSite &site
                   concat("nobody has registered the custom call '", target,
                          "'; call jax.ffi.register_ffi_target('", target,
                          "', …, platform='cpu') before the program is compiled"));
-  if (site.step->apiVersion != typedVersion)
-    return Status(Error::customCallUnknown,
-                  concat("the custom call '", target, "' has api_version ", site.step->apiVersion,
-                         "; only the typed FFI, version 4, is served: use jax.ffi.ffi_call"));
   TILEWRIGHT_ASSIGN(std::unique_ptr<Call> call,
                     Call::create(target, *handlers, site.step->attributes, std::move(operands),
                                  std::move(results)));

@@ -9,7 +9,7 @@ namespace tilewright::plugin::ffi {
 /// Python callbacks, then the handlers that were registered by name. Thread-safe.
 class Resolver final : public runtime::cpu::CustomCallResolver {
 public:
-  /// - customCallUnknown (E8023): nobody has registered the target, or not for the typed FFI.
+  /// - customCallUnknown (E5034): nobody has registered the target.
   Result<std::unique_ptr<runtime::cpu::CustomCall>>
   prepare(const runtime::cpu::CustomCallSite &site) override;
 };
