@@ -72,6 +72,9 @@ public:
   /// - collectiveMismatch (E6004): ranks came to one place with different calls.
   virtual Status finish(Ticket ticket) = 0;
 
+  /// Ends the run for all ranks. When this returns nobody touches this rank's memory any more.
+  virtual void abandon(const Status &why) = 0;
+
   Status run(const Call &call) {
     TILEWRIGHT_ASSIGN(Ticket ticket, start(call));
     return finish(ticket);

@@ -45,7 +45,7 @@ struct LoadedExecutable::Launch {
     size_t bytes;
   };
   std::vector<Copy> copies; // of arguments[parameter] to pointers[parameter]
-  std::unique_ptr<collective::LocalCollectives::Rank> communicator;
+  std::unique_ptr<collective::Communicator> communicator;
   std::optional<Promise> promise;
 
   Status run();

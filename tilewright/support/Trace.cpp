@@ -143,7 +143,7 @@ void nameThread(std::string_view name) {
   mine.threadName = name;
 }
 
-void detail::record(const char *category, std::string_view name, int64_t begin, int64_t end) {
+void span(const char *category, std::string_view name, int64_t begin, int64_t end) {
   append(category, name, begin, end - begin);
 }
 

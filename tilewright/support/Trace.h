@@ -22,7 +22,6 @@ namespace tilewright::trace {
 
 namespace detail {
 extern std::atomic<bool> on;
-void record(const char *category, std::string_view name, int64_t begin, int64_t end);
 } // namespace detail
 
 inline bool isOn() { return detail::on.load(std::memory_order_relaxed); }
@@ -34,11 +33,14 @@ void stop();
 /// Nanoseconds on the clock of the trace.
 int64_t now();
 
+/// A span whose begin and end were taken with now(). `category` groups colours and must live for
+/// ever ("kernel", "library", "compile", "copy"); `name` is copied.
+void span(const char *category, std::string_view name, int64_t begin, int64_t end);
+
 /// How a timeline names the calling thread. Kept also while off.
 void nameThread(std::string_view name);
 
-/// The time from construction to destruction. `category` groups colours and must live for ever
-/// ("kernel", "library", "compile", "copy"); `name` is copied, but must live as long as the span.
+/// The time from construction to destruction, as span(). `name` must live as long as this.
 class Span {
 public:
   Span(const char *category, std::string_view name)
@@ -48,7 +50,7 @@ public:
   }
   ~Span() {
     if (category)
-      detail::record(category, name, begin, now());
+      span(category, name, begin, now());
   }
   Span(const Span &) = delete;
   Span &operator=(const Span &) = delete;

@@ -35,7 +35,8 @@ struct Run {
   std::map<std::pair<Clique, uint64_t>, std::shared_ptr<Meeting>> meetings;
   std::vector<std::string> whereabouts; // by rank, for messages
   std::vector<bool> hasLeft;            // by rank
-  std::optional<std::string> failure;   // why everybody must stop
+  std::optional<std::string> failure;   // why everybody must stop; no work begins after it is set
+  int working = 0;                      // ranks that read or write memory of others right now
 };
 
 /// The group that a rank belongs to; nothing if none. A permutation is one meeting of all who
@@ -86,7 +87,7 @@ bool agree(const Call &a, const Call &b) {
   return true;
 }
 
-class LocalRank final : public LocalCollectives::Rank {
+class LocalRank final : public Communicator {
 public:
   LocalRank(std::shared_ptr<Run> run, int64_t rank, int64_t ranks,
             std::chrono::nanoseconds patience)
@@ -106,7 +107,7 @@ private:
     size_t mine = 0;
     Call call; // the one to work with if there is no meeting
   };
-  Status awaitStep(const Pending &pending, int step, const Call &call);
+  void awaitQuiet(std::unique_lock<std::mutex> &lock);
   Status reach(const Pending &pending, int step, const Call &call);
   Status work(const Pending &pending, const Call &call);
   Status stuck(const Pending &pending, int step, const Call &call) const;
@@ -120,21 +121,27 @@ private:
 };
 
 LocalRank::~LocalRank() {
-  {
-    std::lock_guard lock(run->mutex);
-    run->hasLeft[static_cast<size_t>(number)] = true;
-    run->whereabouts[static_cast<size_t>(number)] = "has left the run";
-  }
+  std::unique_lock lock(run->mutex);
+  run->hasLeft[static_cast<size_t>(number)] = true;
+  run->whereabouts[static_cast<size_t>(number)] = "has left the run";
+  if (!pending.empty() && !run->failure)
+    run->failure = concat("rank ", number, " has left the run with collectives under way");
   run->changed.notify_all();
+  if (!pending.empty())
+    awaitQuiet(lock);
+}
+
+/// After a failure: waits until nobody touches memory of others. Short, because no work begins.
+void LocalRank::awaitQuiet(std::unique_lock<std::mutex> &lock) {
+  run->changed.wait(lock, [&] { return run->working == 0; });
 }
 
 void LocalRank::abandon(const Status &why) {
-  {
-    std::lock_guard lock(run->mutex);
-    if (!run->failure)
-      run->failure = concat("rank ", number, " failed: ", why.message());
-  }
+  std::unique_lock lock(run->mutex);
+  if (!run->failure)
+    run->failure = concat("rank ", number, " failed: ", why.message());
   run->changed.notify_all();
+  awaitQuiet(lock);
 }
 
 Result<Communicator::Ticket> LocalRank::start(const Call &call) {
@@ -175,8 +182,9 @@ Status LocalRank::stuck(const Pending &pending, int step, const Call &call) cons
                                                "runtime.collective-timeout");
 }
 
-/// Waits until every member has done `step`, or until it is known that one never will.
-Status LocalRank::awaitStep(const Pending &pending, int step, const Call &call) {
+/// Says that this member has done `step` and waits until every member has, or until it is known
+/// that one never will. If all is well the rank may work on everybody's memory until its next step.
+Status LocalRank::reach(const Pending &pending, int step, const Call &call) {
   const Meeting &meeting = *pending.meeting;
   auto isReached = [&] {
     return std::all_of(meeting.steps.begin(), meeting.steps.end(),
@@ -189,38 +197,37 @@ Status LocalRank::awaitStep(const Pending &pending, int step, const Call &call) 
     return std::nullopt;
   };
   std::unique_lock lock(run->mutex);
+  if (step > came)
+    --run->working;
+  pending.meeting->steps[pending.mine] = step;
+  run->changed.notify_all();
   std::string &here = run->whereabouts[static_cast<size_t>(number)];
   here =
       concat("waits in '", call.name, "' (", nameOf(call.kind), " ", listed(meeting.members), ")");
   const bool isOver = run->changed.wait_for(
       lock, patience, [&] { return isReached() || run->failure || whoLeft(); });
-  if (isReached()) {
+  if (isReached() && (!run->failure || step == allDone)) {
     here = concat("computes after '", call.name, "'");
+    if (step != allDone)
+      ++run->working;
     return Status();
   }
+  Status status;
   if (!isOver) {
-    Status status = stuck(pending, step, call);
-    if (!run->failure)
-      run->failure = status.message();
-    run->changed.notify_all();
-    return status;
-  }
-  if (run->failure)
-    return Status(Error::collectiveAborted,
-                  concat("rank ", number, " stops in '", call.name, "' because ", *run->failure));
-  return Status(Error::collectiveAborted,
-                concat("rank ", number, " waits in '", call.name, "' for rank ", *whoLeft(),
-                       ", which has left the run"));
-}
-
-/// Says that this member has done `step` and waits for the others.
-Status LocalRank::reach(const Pending &pending, int step, const Call &call) {
-  {
-    std::lock_guard lock(run->mutex);
-    pending.meeting->steps[pending.mine] = step;
+    status = stuck(pending, step, call);
+    run->failure = status.message();
+  } else if (run->failure) {
+    status = Status(Error::collectiveAborted,
+                    concat("rank ", number, " stops in '", call.name, "' because ", *run->failure));
+  } else {
+    status = Status(Error::collectiveAborted,
+                    concat("rank ", number, " waits in '", call.name, "' for rank ", *whoLeft(),
+                           ", which has left the run"));
+    run->failure = status.message();
   }
   run->changed.notify_all();
-  return awaitStep(pending, step, call);
+  awaitQuiet(lock);
+  return status;
 }
 
 Status LocalRank::work(const Pending &pending, const Call &call) {
@@ -228,13 +235,20 @@ Status LocalRank::work(const Pending &pending, const Call &call) {
   std::vector<const Call *> calls;
   for (size_t i = 0; i < meeting.members.size(); ++i) {
     calls.push_back(&*meeting.calls[i]);
-    if (!agree(*calls[i], *calls[0]))
-      return Status(Error::collectiveMismatch,
+    if (!agree(*calls[i], *calls[0])) {
+      Status status(Error::collectiveMismatch,
                     concat("rank ", meeting.members[i], " came with '", calls[i]->name, "' (",
                            nameOf(calls[i]->kind), ", order ", calls[i]->order, ") where rank ",
                            meeting.members[0], " came with '", calls[0]->name, "' (",
                            nameOf(calls[0]->kind), ", order ", calls[0]->order,
                            "); the ranks do not run the same program"));
+      {
+        std::lock_guard lock(run->mutex);
+        --run->working;
+      }
+      abandon(status);
+      return status;
+    }
   }
   const Party party{calls, pending.mine};
   switch (call.kind) {
@@ -280,11 +294,8 @@ Status LocalRank::finish(Ticket ticket) {
     receive(call, nullptr);
     return Status();
   }
-  TILEWRIGHT_TRY(awaitStep(mine, came, call));
-  if (Status status = work(mine, call); !status.isOk()) {
-    abandon(status);
-    return status;
-  }
+  TILEWRIGHT_TRY(reach(mine, came, call));
+  TILEWRIGHT_TRY(work(mine, call));
   // Nobody may change its operand, or read on into its next step, while another still copies.
   TILEWRIGHT_TRY(reach(mine, allDone, call));
   std::lock_guard lock(run->mutex);
@@ -303,8 +314,7 @@ LocalCollectives::LocalCollectives(std::chrono::nanoseconds patience)
     : patience(patience), state(std::make_shared<State>()) {}
 LocalCollectives::~LocalCollectives() = default;
 
-std::unique_ptr<LocalCollectives::Rank> LocalCollectives::join(int64_t runId, int64_t rank,
-                                                               int64_t ranks) {
+std::unique_ptr<Communicator> LocalCollectives::join(int64_t runId, int64_t rank, int64_t ranks) {
   std::lock_guard lock(state->mutex);
   std::shared_ptr<Run> run = state->runs[runId].lock();
   if (!run) {

@@ -24,12 +24,7 @@ public:
   explicit LocalCollectives(std::chrono::nanoseconds patience);
   ~LocalCollectives();
 
-  class Rank : public Communicator {
-  public:
-    /// Ends the run for all ranks.
-    virtual void abandon(const Status &why) = 0;
-  };
-  std::unique_ptr<Rank> join(int64_t run, int64_t rank, int64_t ranks);
+  std::unique_ptr<Communicator> join(int64_t run, int64_t rank, int64_t ranks);
 
 private:
   struct State;

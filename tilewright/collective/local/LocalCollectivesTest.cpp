@@ -21,11 +21,11 @@ using Floats = std::vector<float>;
 
 /// Runs `rankBody` on one thread for each rank and returns how each ended.
 std::vector<Status> runRanks(LocalCollectives &meetings, int64_t ranks,
-                             const std::function<Status(LocalCollectives::Rank &)> &rankBody) {
+                             const std::function<Status(Communicator &)> &rankBody) {
   static std::atomic<int64_t> nextRun = 1;
   const int64_t run = nextRun++;
   std::vector<Status> ends(static_cast<size_t>(ranks));
-  std::vector<std::unique_ptr<LocalCollectives::Rank>> joined;
+  std::vector<std::unique_ptr<Communicator>> joined;
   for (int64_t rank = 0; rank < ranks; ++rank)
     joined.push_back(meetings.join(run, rank, ranks));
   std::vector<std::thread> threads;
@@ -240,6 +240,15 @@ TEST(LocalCollectives, ARankThatLeavesEndsThoseWhoWait) {
     if (rank.rank() == 1) // comes, but never does its share
       return std::move(rank.start(call)).takeStatus();
     return rank.run(call);
+  });
+  EXPECT_EQ(ends[0].error(), Error::collectiveAborted);
+  EXPECT_THAT(ends[0].message(), HasSubstr("rank 1 has left the run with collectives under way"));
+
+  ends = runRanks(meetings, 2, [&](Communicator &rank) {
+    Floats in(4), out;
+    if (rank.rank() == 1) // never comes
+      return Status();
+    return rank.run(makeCall(Kind::allReduce, groups, {tensor({4}, {4}, in, out)}));
   });
   EXPECT_EQ(ends[0].error(), Error::collectiveAborted);
   EXPECT_THAT(ends[0].message(), HasSubstr("for rank 1, which has left the run"));

@@ -1,13 +1,94 @@
 #include "tilewright/runtime/cpu/CpuBackend.h"
+#include "tilewright/runtime/cpu/CpuCollectives.h"
 #include "tilewright/runtime/cpu/HostMemory.h"
+#include "tilewright/runtime/cpu/Program.h"
+#include "tilewright/support/Trace.h"
+
+#include <optional>
 
 namespace tilewright::runtime::cpu {
 
 namespace {
 
+const char *categoryOf(const artifact::Step &step) {
+  struct {
+    const char *operator()(const artifact::LaunchStep &) const { return "kernel"; }
+    const char *operator()(const artifact::LibraryStep &) const { return "library"; }
+    const char *operator()(const artifact::CustomCallStep &) const { return "custom call"; }
+    const char *operator()(const artifact::CopyStep &) const { return "copy"; }
+    const char *operator()(const artifact::WhileStep &) const { return "control"; }
+    const char *operator()(const artifact::BranchStep &) const { return "control"; }
+    const char *operator()(const artifact::CollectiveStartStep &) const { return "collective"; }
+    const char *operator()(const artifact::CollectiveDoneStep &) const { return "collective"; }
+  } name;
+  return std::visit(name, step.action);
+}
+
+/// Steps of a run as spans of the process's trace.
+class StepTracer final : public Tracer {
+public:
+  void begin(const artifact::Step &) override { begins.push_back(trace::now()); }
+  void end(const artifact::Step &step) override {
+    trace::span(categoryOf(step), step.name, begins.back(), trace::now());
+    begins.pop_back();
+  }
+
+private:
+  std::vector<int64_t> begins; // of the steps that are under way, innermost last
+};
+
+/// What the launches of the plan probably take; 0 if it has steps that nobody estimated.
+int64_t estimate(const artifact::Executable &executable) {
+  int64_t sum = 0;
+  for (const artifact::Block &block : executable.blocks)
+    for (const artifact::Step &step : block.steps) {
+      if (const auto *launch = std::get_if<artifact::LaunchStep>(&step.action)) {
+        const artifact::Kernel &kernel = executable.kernels[launch->kernel];
+        int64_t cost = 0;
+        if (__builtin_mul_overflow(kernel.itemCost, kernel.grid, &cost) ||
+            __builtin_add_overflow(sum, cost, &sum))
+          return 0;
+      } else if (!std::holds_alternative<artifact::CopyStep>(step.action)) {
+        return 0;
+      }
+    }
+  return sum + 1;
+}
+
+class CpuProgram final : public DeviceProgram {
+public:
+  explicit CpuProgram(std::shared_ptr<Program> program)
+      : program(std::move(program)), expected(estimate(this->program->executable())) {}
+
+  Status run(const ProgramRun &run) override {
+    RunContext context{.pool = run.pool};
+    context.arenas[0] = run.arenas[0];
+    context.arenas[1] = run.arenas[1];
+    context.replica = run.replica;
+    context.partition = run.partition;
+    context.runId = run.runId;
+    context.device = run.device;
+    context.userContext = run.userContext;
+    std::optional<CpuCollectives> collectives;
+    if (run.communicator)
+      context.collectives = &collectives.emplace(*run.communicator);
+    std::optional<StepTracer> tracer;
+    if (trace::isOn())
+      context.tracer = &tracer.emplace();
+    return program->run(run.parameters, run.results, context);
+  }
+  int64_t estimatedNanoseconds() const override { return expected; }
+  int64_t codeBytes() const override { return static_cast<int64_t>(program->codeBytes()); }
+
+private:
+  const std::shared_ptr<Program> program;
+  const int64_t expected;
+};
+
 class CpuBackend final : public Backend {
 public:
-  explicit CpuBackend(const RuntimeOptions &options) : options(options) {}
+  CpuBackend(const RuntimeOptions &options, std::shared_ptr<CustomCallResolver> customCalls)
+      : options(options), customCalls(std::move(customCalls)) {}
 
   std::string name() const override { return "cpu"; }
   std::string version() const override { return "tilewright cpu"; }
@@ -20,25 +101,28 @@ public:
   bool isHostMemory(std::string_view) const override { return true; }
   int64_t defaultMemoryLimit() const override { return availableMemory() / 10 * 9; }
   Result<std::unique_ptr<DeviceProgram>>
-  load(std::shared_ptr<const artifact::Executable> executable, ThreadPool &pool) override;
+  load(std::shared_ptr<const artifact::Executable> executable, ThreadPool &) override {
+    LoadOptions load;
+    load.customCalls = customCalls.get();
+    TILEWRIGHT_ASSIGN(std::shared_ptr<Program> program, Program::load(std::move(executable), load));
+    return std::unique_ptr<DeviceProgram>(std::make_unique<CpuProgram>(std::move(program)));
+  }
 
 private:
   const RuntimeOptions options;
+  const std::shared_ptr<CustomCallResolver> customCalls;
 };
-
-Result<std::unique_ptr<DeviceProgram>> CpuBackend::load(std::shared_ptr<const artifact::Executable>,
-                                                        ThreadPool &) {
-  return Status(Code::unimplemented, "programs for the CPU cannot be loaded yet");
-}
 
 } // namespace
 
-std::unique_ptr<Backend> createBackend(const CpuBackendOptions &options) {
-  return std::make_unique<CpuBackend>(options.runtime);
+std::unique_ptr<Backend> createBackend(const RuntimeOptions &options,
+                                       std::shared_ptr<CustomCallResolver> customCalls) {
+  return std::make_unique<CpuBackend>(options, std::move(customCalls));
 }
 
-Result<std::unique_ptr<Client>> createClient(const ClientOptions &options) {
-  return Client::create(options, createBackend({options.runtime}));
+Result<std::unique_ptr<Client>> createClient(const ClientOptions &options,
+                                             std::shared_ptr<CustomCallResolver> customCalls) {
+  return Client::create(options, createBackend(options.runtime, std::move(customCalls)));
 }
 
 } // namespace tilewright::runtime::cpu

@@ -3,18 +3,20 @@
 #define TILEWRIGHT_RUNTIME_CPU_CPUBACKEND_H
 
 #include "tilewright/runtime/Client.h"
+#include "tilewright/runtime/cpu/RunContext.h"
 
 namespace tilewright::runtime::cpu {
 
-/// Where custom calls of loaded programs are looked up; null means only those that the runtime
-/// knows itself. The plugin has the frameworks' ones.
-struct CpuBackendOptions {
-  RuntimeOptions runtime;
-};
-std::unique_ptr<Backend> createBackend(const CpuBackendOptions &options);
+/// `customCalls` finds the handlers of custom calls when a program is loaded; without it a program
+/// that has some cannot be loaded. In a run, RunContext::device is the runtime's Device and
+/// RunContext::userContext what the caller of execute gave.
+std::unique_ptr<Backend> createBackend(const RuntimeOptions &options,
+                                       std::shared_ptr<CustomCallResolver> customCalls = nullptr);
 
 /// A client with runtime.devices CPU devices.
-Result<std::unique_ptr<Client>> createClient(const ClientOptions &options);
+Result<std::unique_ptr<Client>>
+createClient(const ClientOptions &options,
+             std::shared_ptr<CustomCallResolver> customCalls = nullptr);
 
 } // namespace tilewright::runtime::cpu
 

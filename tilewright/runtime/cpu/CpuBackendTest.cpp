@@ -1,0 +1,189 @@
+// First, because it names artifact::Storage, which the runtime's headers hide.
+#include "tilewright/runtime/cpu/TestProgram.h"
+
+#include "tilewright/artifact/Writer.h"
+#include "tilewright/runtime/cpu/CpuBackend.h"
+#include "tilewright/support/Trace.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+
+namespace tilewright::runtime::cpu {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char *addOneSource = R"(
+void add_one(void **b, long begin, long end, char *scratch) {
+  for (long i = begin; i < end; ++i) ((float *)b[1])[i] = ((float *)b[0])[i] + 1;
+})";
+
+/// y = x + 1 for four floats, through a temporary.
+Executable addOne(bool isDonated = false) {
+  TestProgram p(addOneSource);
+  p.executable.name = "jit_add_one";
+  Slice x = p.parameter<float>({1, 2, 3, 4}), y = p.result<float>(4), t = p.temporary(16);
+  p.step(CopyStep{x, t});
+  p.step(LaunchStep{p.kernel("add_one", 4), {t, y}}, 0, "fusion.1 add");
+  if (isDonated) {
+    p.executable.parameters[0].donation = Donation::must;
+    p.executable.results[0].aliasOf = 0;
+  }
+  return p.executable;
+}
+
+std::unique_ptr<Client> makeClient(int64_t devices = 1) {
+  ClientOptions options;
+  options.runtime.devices = devices;
+  options.runtime.threads = 2;
+  options.runtime.collectiveTimeout = 20;
+  auto client = createClient(options);
+  EXPECT_TRUE(client.isOk());
+  return *std::move(client);
+}
+
+std::unique_ptr<Buffer> floats(Client &client, std::vector<float> values, size_t device = 0) {
+  TensorType type{ElementType::f32, {static_cast<int64_t>(values.size())}};
+  auto made =
+      Buffer::fromHost({values.data(), type, {}}, client.devices()[device]->defaultMemory());
+  EXPECT_TRUE(made.isOk());
+  return *std::move(made);
+}
+
+std::vector<float> read(const Buffer &buffer) {
+  std::vector<float> values(buffer.byteCount() / sizeof(float));
+  Status status = buffer.toHost(values.data(), buffer.byteCount())->await();
+  EXPECT_TRUE(status.isOk()) << status.toString();
+  return values;
+}
+
+TEST(CpuBackend, RunsWhatTheCompilerWrote) {
+  auto client = makeClient();
+  std::vector<std::byte> bytes = artifact::writeExecutable(addOne());
+  auto loaded = client->load(bytes, *client->defaultAssignment(1, 1));
+  ASSERT_TRUE(loaded.isOk()) << std::move(loaded).takeStatus().toString();
+  EXPECT_GT((*loaded)->codeBytes(), 0);
+  auto x = floats(*client, {1, 2, 3, 4});
+  Buffer *arguments[] = {x.get()};
+  std::span<Buffer *const> list(arguments);
+  auto run = (*loaded)->execute(std::span(&list, 1));
+  ASSERT_TRUE(run.isOk());
+  EXPECT_THAT(read(*run->results[0][0]), ElementsAre(2, 3, 4, 5));
+  EXPECT_THAT(read(*x), ElementsAre(1, 2, 3, 4));
+}
+
+TEST(CpuBackend, StepsAndMemoryAreOnTheTimeline) {
+  auto client = makeClient();
+  auto loaded = client->load(std::make_shared<const Executable>(addOne(true)),
+                             *client->defaultAssignment(1, 1));
+  auto x = floats(*client, {1, 2, 3, 4});
+  Buffer *arguments[] = {x.get()};
+  std::span<Buffer *const> list(arguments);
+  trace::start();
+  auto run = (*loaded)->execute(std::span(&list, 1));
+  EXPECT_THAT(read(*run->results[0][0]), ElementsAre(2, 3, 4, 5));
+  trace::stop();
+  EXPECT_TRUE(x->isDeleted());
+  std::string json = trace::toJson();
+  EXPECT_THAT(json, HasSubstr("\"jit_add_one\""));
+  EXPECT_THAT(json, HasSubstr("\"fusion.1 add\""));
+  EXPECT_THAT(json, HasSubstr("\"bytes in use\""));
+}
+
+/// The sum over all devices of what each has, by steps of the plan.
+TEST(CpuBackend, CollectivesOfThePlanMeet) {
+  TestProgram p;
+  Slice x = p.parameter<float>({0, 0, 0, 0}), y = p.result<float>(4), z = p.result<float>(16);
+  p.executable.partitions = 4;
+  CollectiveStartStep reduce{
+      "all_reduce",         1, 0, {{0, 1, 2, 3}}, {{"body", "add"}}, {}, {p.operand<float>(x)},
+      {p.operand<float>(y)}};
+  Elements zero{ElementType::i64, true, std::vector<std::byte>(8)};
+  CollectiveStartStep gather{"all_gather",
+                             2,
+                             1,
+                             {{3, 2, 1, 0}},
+                             {{"all_gather_dim", zero}},
+                             {},
+                             {p.operand<float>(x)},
+                             {p.operand<float>(z)}};
+  p.step(reduce);
+  p.step(gather);
+  p.step(CollectiveDoneStep{2});
+  p.step(CollectiveDoneStep{1});
+
+  auto client = makeClient(4);
+  auto loaded = client->load(std::make_shared<const Executable>(p.executable),
+                             *client->defaultAssignment(1, 4));
+  ASSERT_TRUE(loaded.isOk()) << std::move(loaded).takeStatus().toString();
+  std::vector<std::unique_ptr<Buffer>> inputs;
+  std::vector<Buffer *> pointers;
+  for (size_t i = 0; i < 4; ++i)
+    pointers.push_back(
+        inputs.emplace_back(floats(*client, std::vector<float>(4, float(1 << i)), i)).get());
+  std::vector<std::span<Buffer *const>> lists;
+  for (size_t i = 0; i < 4; ++i)
+    lists.push_back(std::span(pointers).subspan(i, 1));
+  for (int round = 0; round < 20; ++round) {
+    auto run = (*loaded)->execute(lists);
+    ASSERT_TRUE(run.isOk());
+    for (size_t i = 0; i < 4; ++i) {
+      EXPECT_THAT(read(*run->results[i][0]), Each(15));
+      std::vector<float> gathered = read(*run->results[i][1]);
+      EXPECT_EQ(gathered[0], 8);
+      EXPECT_EQ(gathered[15], 1);
+    }
+  }
+}
+
+TEST(CpuBackend, AFailedStepNamesTheUsersLine) {
+  auto client = makeClient();
+  TestProgram p;
+  Slice x = p.parameter<float>({1}), y = p.result<float>(1);
+  CollectiveStartStep reduce{
+      "all_reduce",         1, 0, {{0}}, {{"body", "median"}}, {}, {p.operand<float>(x)},
+      {p.operand<float>(y)}};
+  p.step(reduce);
+  p.step(CollectiveDoneStep{1});
+  auto loaded = client->load(std::make_shared<const Executable>(p.executable),
+                             *client->defaultAssignment(1, 1));
+  ASSERT_TRUE(loaded.isOk()) << std::move(loaded).takeStatus().toString();
+  auto input = floats(*client, {1});
+  Buffer *arguments[] = {input.get()};
+  std::span<Buffer *const> list(arguments);
+  auto run = (*loaded)->execute(std::span(&list, 1));
+  Status status = run->done[0].await();
+  EXPECT_EQ(status.error(), Error::collectiveGroups);
+  EXPECT_THAT(status.message(), HasSubstr("train.py:7"));
+}
+
+/// What a launch costs beside the program; printed, and bounded loosely because machines are busy.
+TEST(CpuBackend, DispatchIsCheap) {
+  auto client = makeClient();
+  auto loaded =
+      client->load(std::make_shared<const Executable>(addOne()), *client->defaultAssignment(1, 1));
+  auto x = floats(*client, {1, 2, 3, 4});
+  Buffer *arguments[] = {x.get()};
+  std::span<Buffer *const> list(arguments);
+  auto measure = [&](int runs) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < runs; ++i)
+      EXPECT_TRUE((*loaded)->execute(std::span(&list, 1)).isOk());
+    client->drain();
+    return static_cast<double>((std::chrono::steady_clock::now() - begin).count()) / runs;
+  };
+  measure(1000);
+  double best = measure(10'000);
+  for (int i = 0; i < 4; ++i)
+    best = std::min(best, measure(10'000));
+  std::printf("one launch of a program of two steps: %.0f ns\n", best);
+  EXPECT_LT(best, 50'000);
+}
+
+} // namespace
+} // namespace tilewright::runtime::cpu
