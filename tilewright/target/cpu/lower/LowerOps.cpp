@@ -144,8 +144,9 @@ private:
         return failure();
     } else {
       config.set("comparator_operand", comparator.operand);
-      config.set("comparator_total_order", int64_t(comparator.isTotalOrder));
-      config.set("comparator_canonical", int64_t(comparator.isCanonical));
+      // The library's other order has one zero and one NaN, which is what a canonical key has.
+      config.set("comparator_total_order",
+                 int64_t(comparator.isTotalOrder && !comparator.isCanonical));
     }
     for (int64_t i = 0; i < int64_t(op->getNumResults()); ++i)
       aliases.append({i, i});
