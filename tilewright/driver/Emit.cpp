@@ -4,6 +4,7 @@
 #include "tilewright/dialect/stablehlo/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/CreationOps.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
+#include "tilewright/dialect/stablehlo/StablehloTypes.h"
 #include "tilewright/driver/EmitAttributes.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/support/Concat.h"
@@ -64,6 +65,9 @@ private:
 static bool hasNoBytes(Type type) { return !isa<RankedTensorType>(type); }
 
 static artifact::TensorType tensorTypeOf(Type type) {
+  // JAX passes a token as an empty array of booleans.
+  if (isa<stablehlo::TokenType>(type))
+    return {numerics::ElementType::pred, {0}};
   auto tensor = cast<RankedTensorType>(type);
   // The schedule stage has refused everything that is not an element or not static.
   return {*interpret::elementTypeOf(tensor.getElementType()),
@@ -128,7 +132,7 @@ Status Emitter::emitSignature(func::FuncOp function) {
   };
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     Type type = function.getArgumentTypes()[i];
-    if (hasNoBytes(type))
+    if (!isa<RankedTensorType, stablehlo::TokenType>(type))
       return refuse("parameter", i, type);
     DictionaryAttr attributes = function.getArgAttrDict(i);
     artifact::Parameter parameter{tensorTypeOf(type), memoryKind(attributes)};
@@ -142,7 +146,7 @@ Status Emitter::emitSignature(func::FuncOp function) {
   }
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     Type type = function.getResultTypes()[i];
-    if (hasNoBytes(type))
+    if (!isa<RankedTensorType, stablehlo::TokenType>(type))
       return refuse("result", i, type);
     DictionaryAttr attributes = function.getResultAttrDict(i);
     artifact::ResultInfo result{tensorTypeOf(type), memoryKind(attributes)};

@@ -40,7 +40,7 @@ func.func @sort(%a: tensor<8xi32>, %b: tensor<8xi32>) -> (tensor<8xi32>, tensor<
 // CHECK-LABEL: func @sort_floats
 //       CHECK:   exec.library "sort"
 //  CHECK-SAME:     comparator = "lt"
-//  CHECK-SAME:     comparator_total_order = array<i64: 1>
+//  CHECK-SAME:     comparator_total_order = array<i64: 0>
 func.func @sort_floats(%a: tensor<8xf32>) -> tensor<8xf32> {
   %0 = "stablehlo.sort"(%a) ({
   ^bb0(%x: tensor<f32>, %y: tensor<f32>):
