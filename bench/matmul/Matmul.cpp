@@ -45,7 +45,10 @@ const Row rows[] = {
     {"f32_2048x2048x2048", f32, f32, 2048, 2048, 2048},
     {"f32_1x4096x4096", f32, f32, 1, 4096, 4096},
     {"f32_1x4096x4096_t", f32, f32, 1, 4096, 4096, 1, true},
+    {"f32_4x4096x4096", f32, f32, 4, 4096, 4096},
     {"f32_8x4096x4096", f32, f32, 8, 4096, 4096},
+    {"f32_8x4096x4096_t", f32, f32, 8, 4096, 4096, 1, true},
+    {"bf16_8x4096x4096", bf16, bf16, 8, 4096, 4096},
     {"f32_128x4096x4096", f32, f32, 128, 4096, 4096},
     {"f32_b64_128x64x128", f32, f32, 128, 64, 128, 64},
     {"f32_b1000_16x16x16", f32, f32, 16, 16, 16, 1000},
@@ -153,6 +156,21 @@ void run(const Row &row, ThreadPool &pool) {
   if (kernel && row.batch * row.rows * row.columns * row.summed > (1 << 24))
     contenders.push_back({"kernel alone", [&] { runAlone(*kernel, row, panels, pool); }, {}});
 
+  // Memory as fast as it can be read, for products that read one operand once.
+  const std::vector<char> memory(row.rows <= 8 ? rhs.size() : 0);
+  if (row.rows <= 8 && rhs.size() > (1 << 20))
+    contenders.push_back(
+        {"read",
+         [&] {
+           pool.parallelFor(int64_t(memory.size() >> 16), 1, [&](int64_t begin, int64_t end) {
+             const void *found =
+                 std::memchr(memory.data() + (begin << 16), 1, size_t(end - begin) << 16);
+             if (found)
+               std::abort();
+           });
+         },
+         {}});
+
   const double work = 2.0 * double(row.batch * row.rows) * double(row.summed * row.columns);
   const int repeats = std::max(1, static_cast<int>(2e7 / work));
   for (int round = 0; round < 9; ++round)
@@ -163,7 +181,7 @@ void run(const Row &row, ThreadPool &pool) {
     const double median = each.times[each.times.size() / 2];
     std::printf("%-24s %-44s %10.3f us %9.1f GFLOP/s (best %9.1f)", row.name, each.name.c_str(),
                 median * 1e6, work / median * 1e-9, work / each.times[0] * 1e-9);
-    if (row.rows == 1)
+    if (row.rows <= 8)
       std::printf(" %6.1f GB/s", double(rhs.size()) / median * 1e-9);
     std::printf("\n");
   }

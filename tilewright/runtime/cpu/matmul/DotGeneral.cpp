@@ -1,8 +1,8 @@
 // dot_general as a batch of products. Nothing is transposed: dimensions that lie one after the
 // other in memory become one side of a matrix, others a side with an offset for each index.
 #include "tilewright/runtime/cpu/library/Attributes.h"
-#include "tilewright/runtime/cpu/matmul/Matmul.h"
 #include "tilewright/runtime/cpu/matmul/Placement.h"
+#include "tilewright/runtime/cpu/matmul/Product.h"
 
 #include <algorithm>
 #include <numeric>
@@ -89,13 +89,13 @@ using ApplyEpilogue = decltype(Epilogue::apply);
 class DotKernel : public LibraryKernel {
 public:
   DotKernel(MatmulProblem problem, ApplyEpilogue epilogue)
-      : matmul(std::move(problem)), epilogue(epilogue) {}
+      : product(std::move(problem)), epilogue(epilogue) {}
 
   Status run(const LibraryRun &run) const override {
     MatmulOperands operands{.lhs = run.operands[0], .rhs = run.operands[1]};
     if (!epilogue) {
       operands.result = run.results[0];
-      matmul.run(operands, run.pool);
+      product.run(operands, run.pool);
       return Status();
     }
     std::vector<void *> buffers;
@@ -103,12 +103,12 @@ public:
       buffers.push_back(const_cast<std::byte *>(operand));
     buffers.insert(buffers.end(), run.results.begin(), run.results.end());
     operands.epilogue = {epilogue, buffers.data()};
-    matmul.run(operands, run.pool);
+    product.run(operands, run.pool);
     return Status();
   }
 
 private:
-  Matmul matmul;
+  Product product;
   ApplyEpilogue epilogue;
 };
 

@@ -358,57 +358,122 @@ template <int length> void narrowRunToBf16(const void *source, void *target, int
     to[i] = static_cast<uint16_t>(roundToBf16(from[i]));
 }
 
-/// Several rows of rhs at a time: as many streams as the prefetchers follow, and the sums
-/// are loaded and stored once for all of them.
-template <typename From, typename To, int length>
-void addRowTimesMatrix(int64_t columns, int64_t summed, const void *lhsData, const void *rhsData,
-                       int64_t rhsStride, void *sumsData) {
+/// sums[rowCount][columns] += lhs[rowCount][streams] * rhs[streams][columns]: as many streams as
+/// prefetchers follow, and the sums are loaded and stored once for all of them.
+template <typename From, typename To, int length, int rowCount, int streams>
+inline void addStreams(int64_t columns, const To *lhs, int64_t lhsStride, const From *rhs,
+                       int64_t rhsStride, To *sums) {
   using Load = Widen<From, To, length>;
   using V = typename VectorOf<To, length>::Type;
-  constexpr int streams = 8;
+  V left[rowCount][streams];
+  TILEWRIGHT_UNROLL
+  for (int i = 0; i < rowCount; ++i) {
+    TILEWRIGHT_UNROLL
+    for (int s = 0; s < streams; ++s)
+      left[i][s] = lhs[i * lhsStride + s];
+  }
+  int64_t n = 0;
+  for (; n + length <= columns; n += length) {
+    V added[rowCount];
+    TILEWRIGHT_UNROLL
+    for (int i = 0; i < rowCount; ++i)
+      added[i] = loadVector<V>(sums + i * columns + n);
+    TILEWRIGHT_UNROLL
+    for (int s = 0; s < streams; ++s) {
+      const V right = Load::load(rhs + s * rhsStride + n);
+      // The next streams: they begin on other pages, where prefetchers do not go by themselves.
+      __builtin_prefetch(rhs + (streams + s) * rhsStride + n);
+      TILEWRIGHT_UNROLL
+      for (int i = 0; i < rowCount; ++i)
+        added[i] += left[i][s] * right;
+    }
+    TILEWRIGHT_UNROLL
+    for (int i = 0; i < rowCount; ++i)
+      storeVector(sums + i * columns + n, added[i]);
+  }
+  for (; n < columns; ++n)
+    for (int i = 0; i < rowCount; ++i) {
+      To sum = sums[i * columns + n];
+      for (int s = 0; s < streams; ++s)
+        sum += lhs[i * lhsStride + s] * Load::one(rhs[s * rhsStride + n]);
+      sums[i * columns + n] = sum;
+    }
+}
+
+/// All rows of lhs take the streams while these are in the first cache.
+template <typename From, typename To, int length, int streams>
+inline void addStreamsToRows(int64_t rows, int64_t columns, const To *lhs, int64_t lhsStride,
+                             const From *rhs, int64_t rhsStride, To *sums) {
+  int64_t row = 0;
+  for (; row + 4 <= rows; row += 4)
+    addStreams<From, To, length, 4, streams>(columns, lhs + row * lhsStride, lhsStride, rhs,
+                                             rhsStride, sums + row * columns);
+  for (; row < rows; ++row)
+    addStreams<From, To, length, 1, streams>(columns, lhs + row * lhsStride, lhsStride, rhs,
+                                             rhsStride, sums + row * columns);
+}
+
+template <typename From, typename To, int length>
+void addRowsTimesMatrix(int64_t rows, int64_t columns, int64_t summed, const void *lhsData,
+                        const void *rhsData, int64_t rhsStride, void *sumsData) {
   const To *lhs = static_cast<const To *>(lhsData);
   const From *rhs = static_cast<const From *>(rhsData);
   To *sums = static_cast<To *>(sumsData);
   int64_t k = 0;
-  for (; k + streams <= summed; k += streams, rhs += streams * rhsStride) {
-    V left[streams];
-    TILEWRIGHT_UNROLL
-    for (int s = 0; s < streams; ++s)
-      left[s] = lhs[k + s];
-    int64_t n = 0;
-    for (; n + 2 * length <= columns; n += 2 * length) {
-      V low = loadVector<V>(sums + n), high = loadVector<V>(sums + n + length);
-      TILEWRIGHT_UNROLL
-      for (int s = 0; s < streams; ++s) {
-        low += left[s] * Load::load(rhs + s * rhsStride + n);
-        high += left[s] * Load::load(rhs + s * rhsStride + n + length);
-      }
-      storeVector(sums + n, low);
-      storeVector(sums + n + length, high);
-    }
-    for (; n < columns; ++n) {
-      To sum = sums[n];
-      for (int s = 0; s < streams; ++s)
-        sum += lhs[k + s] * Load::one(rhs[s * rhsStride + n]);
-      sums[n] = sum;
-    }
-  }
-  for (; k < summed; ++k, rhs += rhsStride) {
-    const V left = lhs[k];
-    int64_t n = 0;
-    for (; n + length <= columns; n += length)
-      storeVector(sums + n, loadVector<V>(sums + n) + left * Load::load(rhs + n));
-    for (; n < columns; ++n)
-      sums[n] += lhs[k] * Load::one(rhs[n]);
-  }
+  auto add = [&]<int streams>() {
+    for (; k + streams <= summed; k += streams, rhs += streams * rhsStride)
+      addStreamsToRows<From, To, length, streams>(rows, columns, lhs + k, summed, rhs, rhsStride,
+                                                  sums);
+  };
+  // The factors of four rows and four streams are as much as the registers hold.
+  if (rows < 4)
+    add.template operator()<8>();
+  add.template operator()<4>();
+  add.template operator()<1>();
 }
 
-/// Four columns at a time, each a sum over a contiguous line of rhs.
-template <typename From, typename To, int length>
-void rowTimesTransposed(int64_t columns, int64_t summed, const void *lhsData, const void *rhsData,
-                        int64_t rhsStride, void *sumsData) {
+/// `rowCount` rows times four lines of rhs, each contiguous along the sum.
+template <typename From, typename To, int length, int rowCount>
+inline void multiplyLines(int64_t count, int64_t summed, const To *lhs, const From *const *line,
+                          To *sums, int64_t stride) {
   using Load = Widen<From, To, length>;
   using V = typename VectorOf<To, length>::Type;
+  constexpr int streams = 4, halves = rowCount == 1 ? 2 : 1;
+  V block[rowCount][streams][halves] = {};
+  int64_t k = 0;
+  for (; k + halves * length <= summed; k += halves * length) {
+    TILEWRIGHT_UNROLL
+    for (int half = 0; half < halves; ++half) {
+      V right[streams];
+      TILEWRIGHT_UNROLL
+      for (int s = 0; s < streams; ++s)
+        right[s] = Load::load(line[s] + k + half * length);
+      TILEWRIGHT_UNROLL
+      for (int i = 0; i < rowCount; ++i) {
+        const V left = loadVector<V>(lhs + i * summed + k + half * length);
+        TILEWRIGHT_UNROLL
+        for (int s = 0; s < streams; ++s)
+          block[i][s][half] += left * right[s];
+      }
+    }
+  }
+  for (int i = 0; i < rowCount; ++i)
+    for (int s = 0; s < count; ++s) {
+      V all = block[i][s][0];
+      if constexpr (halves == 2)
+        all += block[i][s][1];
+      To sum = To();
+      for (int lane = 0; lane < length; ++lane)
+        sum += all[lane];
+      for (int64_t rest = k; rest < summed; ++rest)
+        sum += lhs[i * summed + rest] * Load::one(line[s][rest]);
+      sums[i * stride + s] = sum;
+    }
+}
+
+template <typename From, typename To, int length>
+void rowsTimesTransposed(int64_t rows, int64_t columns, int64_t summed, const void *lhsData,
+                         const void *rhsData, int64_t rhsStride, void *sumsData) {
   constexpr int streams = 4;
   const To *lhs = static_cast<const To *>(lhsData);
   To *sums = static_cast<To *>(sumsData);
@@ -417,26 +482,13 @@ void rowTimesTransposed(int64_t columns, int64_t summed, const void *lhsData, co
     const From *line[streams];
     for (int s = 0; s < streams; ++s)
       line[s] = static_cast<const From *>(rhsData) + (n + (s < count ? s : 0)) * rhsStride;
-    V block[streams][2] = {};
-    int64_t k = 0;
-    for (; k + 2 * length <= summed; k += 2 * length) {
-      TILEWRIGHT_UNROLL
-      for (int half = 0; half < 2; ++half) {
-        const V left = loadVector<V>(lhs + k + half * length);
-        TILEWRIGHT_UNROLL
-        for (int s = 0; s < streams; ++s)
-          block[s][half] += left * Load::load(line[s] + k + half * length);
-      }
-    }
-    for (int s = 0; s < count; ++s) {
-      const V both = block[s][0] + block[s][1];
-      To sum = To();
-      for (int i = 0; i < length; ++i)
-        sum += both[i];
-      for (int64_t rest = k; rest < summed; ++rest)
-        sum += lhs[rest] * Load::one(line[s][rest]);
-      sums[n + s] = sum;
-    }
+    int64_t row = 0;
+    for (; row + 4 <= rows; row += 4)
+      multiplyLines<From, To, length, 4>(count, summed, lhs + row * summed, line,
+                                         sums + row * columns + n, columns);
+    for (; row < rows; ++row)
+      multiplyLines<From, To, length, 1>(count, summed, lhs + row * summed, line,
+                                         sums + row * columns + n, columns);
   }
 }
 

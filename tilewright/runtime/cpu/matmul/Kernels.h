@@ -46,13 +46,13 @@ using MultiplyDirect = void (*)(int64_t rows, int64_t columns, int64_t summed, c
                                 int64_t lhsRowStride, int64_t lhsSummedStride, const void *rhs,
                                 int64_t rhsStride, void *sums, int64_t stride);
 
-/// sums[columns] += lhs[summed] * rhs[summed][columns], where `type` is that of rhs, and the lhs is
-/// of the type of the sums and dense. Reads rhs once, in the order of memory.
-using AddRowTimesMatrix = void (*)(int64_t columns, int64_t summed, const void *lhs,
-                                   const void *rhs, int64_t rhsStride, void *sums);
-/// sums[columns] = lhs[summed] * rhs[columns][summed]: rhs is stored transposed.
-using RowTimesTransposed = void (*)(int64_t columns, int64_t summed, const void *lhs,
-                                    const void *rhs, int64_t rhsStride, void *sums);
+/// A few rows times a matrix that is read once, in the order of memory. lhs and the sums hold the
+/// type of the sums, rhs its own; lhs is dense, sums have `columns` elements in a row.
+///
+///   addRows:    sums[rows][columns] += lhs[rows][summed] * rhs[summed][columns]
+///   transposed: sums[rows][columns] = lhs[rows][summed] * rhs[columns][summed]
+using MultiplyRows = void (*)(int64_t rows, int64_t columns, int64_t summed, const void *lhs,
+                              const void *rhs, int64_t rhsStride, void *sums);
 
 struct DirectKernel {
   ElementType sums;
@@ -60,8 +60,7 @@ struct DirectKernel {
 };
 struct VectorKernel {
   ElementType rhs, sums;
-  AddRowTimesMatrix addRow;
-  RowTimesTransposed transposed;
+  MultiplyRows addRows, transposed;
 };
 
 /// Dense conversions between the types that memory holds and those that are computed with.

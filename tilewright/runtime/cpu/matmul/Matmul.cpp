@@ -95,6 +95,9 @@ static bool isUnit(const Placement &placement) {
   return placement.isEven() && placement.stride == 1;
 }
 
+/// Up to so many rows, reading rhs once is all that counts.
+constexpr int64_t mostStreamedRows = 8;
+
 /// Products up to this many elements in operands and result are not packed.
 constexpr int64_t directElements = 12 << 10;
 
@@ -125,7 +128,8 @@ Matmul::Matmul(MatmulProblem problem, const Machine &machine, const Choice &choi
       resultConversion(machine, sums, shape.resultType) {
   if (shape.rows <= 0 || shape.columns <= 0 || shape.summed <= 0 || shape.batchCount() <= 0)
     return;
-  if ((shape.columns == 1 && shape.rows > 1) ||
+  if ((shape.columns <= mostStreamedRows && shape.rows > 4 * mostStreamedRows) ||
+      (shape.columns == 1 && shape.rows > 1) ||
       (shape.rows > 1 && !isUnit(shape.resultColumns) && isUnit(shape.resultRows))) {
     transpose(shape);
     isTransposed = true;
@@ -138,7 +142,7 @@ Matmul::Matmul(MatmulProblem problem, const Machine &machine, const Choice &choi
   direct = findDirectKernel(machine, sums);
   if (choice.allowDirect && direct && isSmall(shape))
     chosenPath = Path::direct;
-  else if (choice.allowVector && vector && shape.rows == 1 && isStreamed)
+  else if (choice.allowVector && vector && shape.rows <= mostStreamedRows && isStreamed)
     chosenPath = Path::vector;
   else
     chosenPath = Path::panels;
@@ -326,29 +330,37 @@ void Matmul::Runner::runDirect(const Product &product) const {
 
 void Matmul::Runner::runVector(const Product &product) const {
   const int64_t bytes = sumBytes();
-  const LoadedBlock row = loadBlock(product.lhs, matmul.lhsToSums, 0, 1, 0, shape.summed);
-  std::byte *lhs = PanelScratch::ofThread().get(PanelScratch::vector, shape.summed * bytes);
-  for (int64_t k = 0; k < shape.summed; ++k)
-    std::memcpy(lhs + k * bytes, row.data + k * row.summedStride * bytes,
-                static_cast<size_t>(bytes));
+  std::byte *lhs = PanelScratch::ofThread().get(PanelScratch::vector, shape.rows * shape.summed * bytes);
+  for (int64_t i = 0; i < shape.rows; ++i) {
+    const LoadedBlock row = loadBlock(product.lhs, matmul.lhsToSums, i, 1, 0, shape.summed);
+    std::byte *to = lhs + i * shape.summed * bytes;
+    for (int64_t k = 0; k < shape.summed; ++k)
+      std::memcpy(to + k * bytes, row.data + k * row.summedStride * bytes,
+                  static_cast<size_t>(bytes));
+  }
 
   const int64_t rhsBytes = static_cast<int64_t>(numerics::storageBytes(shape.rhsType));
   const bool isRowMajor = isUnit(shape.rhsColumns);
-  // Pieces are wide enough to be read as streams, and worth a thread.
+  // Pieces are wide enough to be read as streams, and worth a thread. Of several rows, the sums
+  // and the streams stay in the first cache.
   const int64_t grain = std::max<int64_t>(isRowMajor ? 256 : 4, worthAThread / shape.summed);
-  pool.parallelFor(shape.columns, grain, [&](int64_t begin, int64_t end) {
-    const int64_t count = end - begin;
-    std::byte *tile = PanelScratch::ofThread().get(PanelScratch::sumsTile, count * bytes);
+  const int64_t most = isRowMajor && shape.rows > 1 ? 256 : shape.columns;
+  auto multiply = [&](int64_t column, int64_t count) {
+    std::byte *tile = PanelScratch::ofThread().get(PanelScratch::sumsTile, shape.rows * count * bytes);
     if (isRowMajor) {
-      std::memset(tile, 0, static_cast<size_t>(count * bytes));
-      matmul.vector->addRow(count, shape.summed, lhs, product.rhs.data + begin * rhsBytes,
-                            shape.rhsSummed.stride, tile);
+      std::memset(tile, 0, static_cast<size_t>(shape.rows * count * bytes));
+      matmul.vector->addRows(shape.rows, count, shape.summed, lhs,
+                             product.rhs.data + column * rhsBytes, shape.rhsSummed.stride, tile);
     } else {
-      matmul.vector->transposed(count, shape.summed, lhs,
-                                product.rhs.data + begin * shape.rhsColumns.stride * rhsBytes,
+      matmul.vector->transposed(shape.rows, count, shape.summed, lhs,
+                                product.rhs.data + column * shape.rhsColumns.stride * rhsBytes,
                                 shape.rhsColumns.stride, tile);
     }
-    finish(product, tile, count, 0, 1, begin, count);
+    finish(product, tile, count, 0, shape.rows, column, count);
+  };
+  pool.parallelFor(shape.columns, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t column = begin; column < end; column += most)
+      multiply(column, std::min(most, end - column));
   });
 }
 

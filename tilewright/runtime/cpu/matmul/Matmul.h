@@ -84,7 +84,7 @@ public:
   /// How the product is computed.
   enum class Path : uint8_t {
     empty,  // nothing to add up, or nowhere to write it
-    vector, // one row or one column: rhs or lhs is streamed once
+    vector, // few rows or columns: the other operand is streamed once
     direct, // so small that packing would cost more than it saves
     panels, // packed into panels and computed in blocks
   };
