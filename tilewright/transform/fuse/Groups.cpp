@@ -235,7 +235,7 @@ void Groups::makeGroup(unsigned position) {
   group.space = spaceOf(node.op);
   group.parent = number;
   group.members = {position};
-  group.first = group.last = position;
+  group.rank = position;
   group.weight = 1;
   group.expensive = isExpensive(node.op);
   group.operands = node.op->getNumOperands() + node.op->getNumResults();
@@ -264,6 +264,9 @@ void Groups::makeGroup(unsigned position) {
       }
     }
   }
+  for (Value operand : node.op->getOperands())
+    if (Value source = resolve(operand).source)
+      node.sources.push_back(source);
   groups.push_back(std::move(group));
 }
 
@@ -278,6 +281,9 @@ void Groups::run() {
         nodes[i].dependencies.push_back(lastEffect);
       lastEffect = i;
     }
+    nodes[i].rank = i;
+    for (unsigned dependency : nodes[i].dependencies)
+      nodes[dependency].followers.push_back(i);
   }
   for (unsigned i = 0; i < nodes.size(); ++i)
     if (!nodes[i].floating && nodes[i].opClass != OpClass::other) {

@@ -48,15 +48,19 @@ struct Node {
   unsigned weight = 1;
   Role role = Role::full;
   unsigned group = ~0u;
-  /// Nodes that it waits for, those that float looked through.
-  llvm::SmallVector<unsigned, 4> dependencies;
+  /// Nodes that it waits for, those that float looked through; and the other way round.
+  llvm::SmallVector<unsigned, 4> dependencies, followers;
+  /// What its operands are read from, where that lies in memory.
+  llvm::SmallVector<mlir::Value, 3> sources;
+  /// Its place in an order of all kernels, while it is in no group.
+  unsigned rank = 0;
 };
 
 struct Group {
   Space space;
   unsigned parent;               // itself, or the group that it joined
   std::vector<unsigned> members; // in program order once finished
-  unsigned first, last;          // positions
+  unsigned rank = 0;             // place in an order of all kernels
   unsigned weight = 0;           // ops with the copies that float
   bool expensive = false;
   int64_t operands = 0; // inputs and outputs, at most
@@ -122,7 +126,12 @@ private:
   Plan planInternal(unsigned producer, unsigned consumer);
   const char *refuseMerge(unsigned a, unsigned b);
   bool isOnlyReadBy(const Group &group, unsigned reader);
-  bool reaches(unsigned from, unsigned to);
+  /// An order in which the two are neighbours; nothing if an op lies between them.
+  bool findOrder(unsigned a, unsigned b);
+  using Unit = unsigned; // a group, or a node in no group: see unitOf
+  Unit unitOf(unsigned node);
+  unsigned &rankOf(Unit unit);
+  void forEachMember(Unit unit, llvm::function_ref<void(unsigned)> visit);
   unsigned merge(unsigned into, unsigned from, const Plan &plan, bool fromIsProducer);
   int64_t countOperands(unsigned a, unsigned b);
 
@@ -130,6 +139,8 @@ private:
   const Limits limits;
   const Report report;
   llvm::DenseMap<mlir::Operation *, unsigned> index;
+  /// What findOrder found: units before and after the two, by rank.
+  std::vector<Unit> before, after;
 };
 
 } // namespace tilewright::fuse

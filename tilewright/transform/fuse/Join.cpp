@@ -176,69 +176,87 @@ bool Groups::isOnlyReadBy(const Group &group, unsigned reader) {
   return true;
 }
 
-/// Whether a group other than the two lies on a way from `from` to `to`. What
-/// ends before `from` begins cannot depend on it.
-bool Groups::reaches(unsigned from, unsigned to) {
-  DenseSet<unsigned> seen; // nodes
-  SmallVector<unsigned> pending;
-  bool found = false;
-  auto visit = [&](unsigned node) {
-    const unsigned group = nodes[node].group == ~0u ? ~0u : find(nodes[node].group);
-    auto step = [&](unsigned member) {
-      for (unsigned dependency : nodes[member].dependencies) {
-        const unsigned other = nodes[dependency].group == ~0u ? ~0u : find(nodes[dependency].group);
-        if (other == from) {
-          // Directly from one to the other is what joins them.
-          found = found || group != to;
-          continue;
+/// Groups keep their number, nodes in no group come after all groups that there can be.
+Groups::Unit Groups::unitOf(unsigned node) {
+  return nodes[node].group == ~0u ? static_cast<unsigned>(nodes.size()) + node
+                                  : find(nodes[node].group);
+}
+
+unsigned &Groups::rankOf(Unit unit) {
+  return unit < nodes.size() ? groups[unit].rank : nodes[unit - nodes.size()].rank;
+}
+
+void Groups::forEachMember(Unit unit, llvm::function_ref<void(unsigned)> visit) {
+  if (unit >= nodes.size())
+    return visit(unit - static_cast<unsigned>(nodes.size()));
+  for (unsigned member : groups[unit].members)
+    visit(member);
+}
+
+/// All units have ranks that grow along dependencies, so only those between the
+/// two can lie on a way from the one to the other (Pearce and Kelly, "A dynamic
+/// topological sort algorithm for directed acyclic graphs", 2006).
+bool Groups::findOrder(unsigned a, unsigned b) {
+  if (rankOf(a) > rankOf(b))
+    std::swap(a, b);
+  before.clear();
+  after.clear();
+  const unsigned low = rankOf(a), high = rankOf(b);
+  DenseSet<Unit> seen;
+  // Followers of the first below the second; the second must not be among theirs.
+  after.push_back(a);
+  for (size_t i = 0; i < after.size(); ++i) {
+    bool blocked = false;
+    forEachMember(after[i], [&](unsigned member) {
+      for (unsigned follower : nodes[member].followers) {
+        Unit unit = unitOf(follower);
+        if (unit == b) {
+          blocked = blocked || i > 0;
+        } else if (unit != a && rankOf(unit) < high && seen.insert(unit).second) {
+          after.push_back(unit);
         }
-        if (other == to || (other != ~0u && other == group))
-          continue;
-        const unsigned last = other == ~0u ? dependency : groups[other].last;
-        if (last > groups[from].first &&
-            seen.insert(other == ~0u ? dependency : groups[other].members[0]).second)
-          pending.push_back(dependency);
       }
-    };
-    if (group == ~0u)
-      step(node);
-    else
-      for (unsigned member : groups[group].members)
-        step(member);
-  };
-  visit(groups[to].members[0]);
-  while (!found && !pending.empty()) {
-    if (seen.size() > maxVisited)
-      return true;
-    visit(pending.pop_back_val());
+    });
+    if (blocked || after.size() > maxVisited)
+      return false;
   }
-  return found;
+  before.push_back(b);
+  for (size_t i = 0; i < before.size(); ++i) {
+    forEachMember(before[i], [&](unsigned member) {
+      for (unsigned dependency : nodes[member].dependencies) {
+        Unit unit = unitOf(dependency);
+        if (unit != a && unit != b && rankOf(unit) > low && seen.insert(unit).second)
+          before.push_back(unit);
+      }
+    });
+    if (before.size() > maxVisited)
+      return false;
+  }
+  auto byRank = [&](Unit one, Unit other) { return rankOf(one) < rankOf(other); };
+  llvm::sort(before, byRank);
+  llvm::sort(after, byRank);
+  return true;
 }
 
 int64_t Groups::countOperands(unsigned a, unsigned b) {
-  DenseSet<Value> values;
+  llvm::SmallDenseSet<Value, 32> values;
   int64_t outputs = 0;
   for (unsigned group : {a, b})
     for (unsigned member : groups[group].members) {
-      for (Value operand : nodes[member].op->getOperands()) {
-        Access access = resolve(operand);
-        if (!access.source)
-          continue;
-        Operation *op = access.source.getDefiningOp();
-        const unsigned from = op ? groupOf(op) : ~0u;
-        if (from != a && from != b)
-          values.insert(access.source);
-      }
-      unsigned readers = 0;
-      for (Operation *user : nodes[member].op->getUsers()) {
-        const unsigned to = groupOf(user);
-        if ((to != a && to != b) || ++readers > maxReaders) {
-          ++outputs;
-          break;
-        }
-      }
+      for (Value source : nodes[member].sources)
+        values.insert(source);
+      outputs += llvm::any_of(nodes[member].followers, [&](unsigned follower) {
+        const unsigned to = nodes[follower].group == ~0u ? ~0u : find(nodes[follower].group);
+        return to != a && to != b;
+      });
     }
-  return static_cast<int64_t>(values.size()) + outputs;
+  // What the members make for each other is no input.
+  int64_t inputs = static_cast<int64_t>(values.size());
+  for (unsigned group : {a, b})
+    for (unsigned member : groups[group].members)
+      for (Value result : nodes[member].op->getResults())
+        inputs -= values.contains(result);
+  return inputs + outputs;
 }
 
 const char *Groups::refuseMerge(unsigned a, unsigned b) {
@@ -257,12 +275,29 @@ const char *Groups::refuseMerge(unsigned a, unsigned b) {
     groups[a].operands = operands;
     groups[b].operands = 0;
   }
-  if (reaches(a, b) || reaches(b, a))
+  if (!findOrder(a, b))
     return "an op between them needs the one and is needed by the other";
   return nullptr;
 }
 
 unsigned Groups::merge(unsigned into, unsigned from, const Plan &plan, bool fromIsProducer) {
+  // The ranks of all that findOrder saw, given out again: what comes before, the
+  // two, what comes after.
+  std::vector<unsigned> ranks;
+  for (const std::vector<Unit> *units : {&before, &after})
+    for (Unit unit : *units)
+      ranks.push_back(rankOf(unit));
+  llvm::sort(ranks);
+  size_t next = 0;
+  for (Unit unit : before)
+    if (unit != into && unit != from)
+      rankOf(unit) = ranks[next++];
+  const unsigned rank = ranks[next];
+  next += 2;
+  for (Unit unit : after)
+    if (unit != into && unit != from)
+      rankOf(unit) = ranks[next++];
+
   // Small into large, so that every op is moved a logarithmic number of times.
   unsigned producers = fromIsProducer ? from : into, consumers = fromIsProducer ? into : from;
   for (auto [group, role] : {std::pair{producers, plan.producers}, {consumers, plan.consumers}})
@@ -275,14 +310,13 @@ unsigned Groups::merge(unsigned into, unsigned from, const Plan &plan, bool from
   Group &kept = groups[into], &gone = groups[from];
   kept.members.insert(kept.members.end(), gone.members.begin(), gone.members.end());
   kept.parameters.append(gone.parameters.begin(), gone.parameters.end());
-  kept.first = std::min(kept.first, gone.first);
-  kept.last = std::max(kept.last, gone.last);
   kept.weight += gone.weight;
   kept.expensive |= gone.expensive;
   kept.operands += gone.operands;
   kept.joins += gone.joins + 1;
   kept.siblings += gone.siblings;
   kept.space = plan.space;
+  kept.rank = rank;
   gone.members = {};
   gone.parent = into;
   return into;
