@@ -95,11 +95,15 @@ Result<ObjectCode> compileText(std::string_view text, const Chip &chip,
 
 LoadedKernels LoadedKernels::compile(std::string_view text, const Chip &chip,
                                      const CodegenOptions &options) {
-  LoadedKernels loaded;
   Result<ObjectCode> code = compileText(text, chip, options);
   if (!code.isOk())
     report_fatal_error(Twine(std::move(code).takeStatus().toString()));
-  loaded.object = *std::move(code);
+  return load(*std::move(code));
+}
+
+LoadedKernels LoadedKernels::load(ObjectCode code) {
+  LoadedKernels loaded;
+  loaded.object = std::move(code);
   loaded.state->jit = cantFail(orc::LLJITBuilder().create());
   orc::LLJIT &jit = *loaded.state->jit;
   orc::JITDylib &library = jit.getMainJITDylib();
@@ -111,6 +115,8 @@ LoadedKernels LoadedKernels::compile(std::string_view text, const Chip &chip,
     symbols[jit.mangleAndIntern(name)] = {orc::ExecutorAddr::fromPtr(address),
                                           JITSymbolFlags::Exported};
   };
+  if (bytes.empty())
+    return loaded;
   auto file = cantFail(object::ObjectFile::createObjectFile(*buffer));
   for (const object::SymbolRef &symbol : file->symbols()) {
     StringRef name = cantFail(symbol.getName());

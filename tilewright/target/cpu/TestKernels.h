@@ -16,6 +16,7 @@ public:
   /// Ends the test program with a message if the text or the code is wrong.
   static LoadedKernels compile(std::string_view text, const Chip &chip = hostChip(),
                                const CodegenOptions &options = {});
+  static LoadedKernels load(ObjectCode code);
   LoadedKernels(LoadedKernels &&);
   ~LoadedKernels();
 

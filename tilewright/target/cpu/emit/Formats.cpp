@@ -74,11 +74,6 @@ Value *LaneBuilder::encodeSmall(Value *value, ElementType type) {
     return ir.CreateTrunc(
         wide, vectorOf(ir.getIntNTy(unsigned(numerics::storageBytes(type)) * 8), lanesOf(value)));
   };
-  if (type == ElementType::bf16) {
-    Value *rounded = ir.CreateLShr(roundBits(*this, raw, 16), integer(raw, 16));
-    Value *nan = ir.CreateOr(ir.CreateLShr(raw, integer(raw, 16)), integer(raw, 0x40));
-    return narrow(ir.CreateSelect(isNan, nan, rounded));
-  }
   if (type == ElementType::tf32) {
     Value *rounded = ir.CreateAnd(roundBits(*this, raw, 13), integer(raw, 0xFFFFE000));
     return ir.CreateSelect(isNan, integer(raw, 0x7FC00000), rounded);
@@ -130,6 +125,14 @@ Value *LaneBuilder::encode(Value *value, mlir::Type type) {
       Value *half = ir.CreateFPTrunc(value, vectorOf(ir.getHalfTy(), lanesOf(value)));
       return ir.CreateBitCast(half, vectorOf(ir.getInt16Ty(), lanesOf(value)));
     }
+    // What was rounded before is only the upper half.
+    if (type.isBF16()) {
+      Value *raw = bits(value);
+      return ir.CreateTrunc(ir.CreateLShr(raw, integer(raw, 16)),
+                            vectorOf(ir.getInt16Ty(), lanesOf(value)));
+    }
+    if (Value *known = encodings.lookup(value))
+      return known;
     // Rounding to powers of two alone is nobody's hot loop.
     if (auto element = elementTypeOf(type); *element == ElementType::f8E8M0FNU) {
       mlir::Type f32 = mlir::Float32Type::get(type.getContext());
@@ -148,13 +151,16 @@ Value *LaneBuilder::round(Value *value, mlir::Type type) {
   if (!isSmallFloat(type))
     return value;
   if (type.isBF16()) {
-    // In place: a bf16 is the upper half of an f32.
+    // In place: a bf16 is the upper half of an f32. A NaN stays one without the lower half.
     Value *raw = bits(value);
     Value *rounded = ir.CreateAnd(roundBits(*this, raw, 16), integer(raw, 0xFFFF0000));
     Value *isNan = ir.CreateFCmpUNO(value, value);
-    return ir.CreateSelect(isNan, value, asFloat(rounded));
+    return asFloat(ir.CreateSelect(isNan, ir.CreateOr(raw, integer(raw, 0x00400000)), rounded));
   }
-  return decode(encode(value, type), type);
+  Value *encoded = encode(value, type);
+  Value *result = decode(encoded, type);
+  encodings[result] = encoded;
+  return result;
 }
 
 Value *LaneBuilder::roundToOdd(Value *value) {

@@ -95,7 +95,8 @@ public:
   // --- Formats ---
   /// What `type` makes of a result computed in its compute type.
   llvm::Value *round(llvm::Value *value, mlir::Type type);
-  /// One part of an element between memory and registers.
+  /// One part of an element between memory and registers. What is encoded is a value of `type`,
+  /// except f16 and smaller floats but bf16, which are rounded.
   llvm::Value *decode(llvm::Value *stored, mlir::Type type);
   llvm::Value *encode(llvm::Value *value, mlir::Type type);
   /// f64 to f32 so that rounding again to a shorter format rounds once in all.
@@ -125,6 +126,8 @@ public:
                    llvm::ArrayRef<Lanes> operands);
 
 private:
+  /// Of what round() gave, the bits that it went through.
+  llvm::DenseMap<llvm::Value *, llvm::Value *> encodings;
   llvm::Value *decodeSmall(llvm::Value *stored, numerics::ElementType type);
   llvm::Value *encodeSmall(llvm::Value *value, numerics::ElementType type);
   Lanes deinterleave(llvm::Value *vector, unsigned lanes);
