@@ -1,0 +1,124 @@
+"""Gives the library the handlers of custom calls that are registered with JAX.
+
+jax.ffi.register_ffi_target(platform="cpu") and jaxlib's own linear algebra go
+to JAX's CPU client. Here they go to that and to the plugin.
+"""
+
+import ctypes
+
+
+class _Extension(ctypes.Structure):
+    pass
+
+
+_Extension._fields_ = [
+    ("struct_size", ctypes.c_size_t),
+    ("type", ctypes.c_int),
+    ("next", ctypes.POINTER(_Extension)),
+]
+
+
+class _RegisterArgs(ctypes.Structure):
+    """TILEWRIGHT_Register_Custom_Call_Args of plugin/ffi/CustomCallExtension.h."""
+
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("target_name", ctypes.c_char_p),
+        ("target_name_size", ctypes.c_size_t),
+        ("instantiate", ctypes.c_void_p),
+        ("prepare", ctypes.c_void_p),
+        ("initialize", ctypes.c_void_p),
+        ("execute", ctypes.c_void_p),
+    ]
+
+
+class _CustomCallExtension(ctypes.Structure):
+    _fields_ = [("base", _Extension), ("register", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.POINTER(_RegisterArgs)))]
+
+
+_EXTENSION_TYPE = 0x54574343  # TILEWRIGHT_CUSTOM_CALL_EXTENSION
+_TYPED = 1  # api_version of the typed FFI, as JAX numbers it
+
+
+class _Api(ctypes.Structure):
+    """The beginning of PJRT_Api."""
+
+    _fields_ = [("struct_size", ctypes.c_size_t), ("extension_start", ctypes.POINTER(_Extension))]
+
+
+class _Errors:
+    """Error_Message and Error_Destroy, the first two functions of PJRT_Api."""
+
+    class _Args(ctypes.Structure):
+        _fields_ = [
+            ("struct_size", ctypes.c_size_t), ("extension_start", ctypes.c_void_p), ("error", ctypes.c_void_p),
+            ("message", ctypes.c_void_p), ("message_size", ctypes.c_size_t),
+        ]  # fmt: skip
+
+    def __init__(self, address: int):
+        functions = ctypes.cast(address + 40, ctypes.POINTER(ctypes.CFUNCTYPE(None, ctypes.POINTER(self._Args))))
+        self._destroy, self._message = functions[0], functions[1]
+
+    def take(self, error: int) -> str:
+        args = self._Args(ctypes.sizeof(self._Args), None, error, None, 0)
+        self._message(args)
+        text = ctypes.string_at(args.message, args.message_size).decode()
+        self._destroy(args)
+        return text
+
+
+def share_handlers(c_api) -> None:
+    """Registers with the plugin what is registered with JAX for `cpu`, now and later."""
+    from jaxlib import xla_client
+
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    name = ctypes.pythonapi.PyCapsule_GetName
+    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+
+    def address(capsule) -> int | None:
+        return None if capsule is None else get(capsule, name(capsule))
+
+    api = address(c_api)
+    extension = _find(api)
+    errors = _Errors(api)
+
+    def register(target, function, platform="Host", api_version=_TYPED, traits=0):
+        if api_version != _TYPED:
+            return  # calls without types, which the plugin refuses by name when a program has one
+        stages = function if isinstance(function, dict) else {"execute": function}
+        text = target if isinstance(target, bytes) else target.encode()
+        args = _RegisterArgs(
+            ctypes.sizeof(_RegisterArgs), text, len(text),
+            *(address(stages.get(stage)) for stage in ("instantiate", "prepare", "initialize", "execute")),
+        )  # fmt: skip
+        if error := extension.register(args):
+            raise RuntimeError(errors.take(error))
+
+    for target, function in xla_client.custom_call_targets("Host").items():
+        # Its two stages are needed, and jaxlib gives out one; the plugin has its own.
+        if isinstance(function, dict) and "python_cpu_callback" not in target or target.startswith("xla_buffer"):
+            register(target, function)
+    _forward(xla_client, register)
+
+
+def _forward(xla_client, register) -> None:
+    """Stands between JAX and its own registry of handlers for `cpu`."""
+    def both(name, function, platform, api_version=0, traits=0):
+        xla_client._xla.register_custom_call_target(name, function, platform, api_version, traits)
+        register(name, function, platform, api_version, traits)
+
+    with xla_client._custom_callback_lock:
+        present = xla_client._custom_callback_handler.pop("Host", None)
+    xla_client.register_custom_call_handler("cpu", both)
+    if present is None:
+        xla_client.register_custom_type_handler("cpu", xla_client._xla.register_custom_type)
+
+
+def _find(api: int) -> _CustomCallExtension:
+    node = ctypes.cast(api, ctypes.POINTER(_Api)).contents.extension_start
+    while node:
+        if node.contents.type == _EXTENSION_TYPE:
+            return ctypes.cast(node, ctypes.POINTER(_CustomCallExtension)).contents
+        node = node.contents.next
+    raise RuntimeError("the library of tilewright has no extension for custom calls; it is of another version")

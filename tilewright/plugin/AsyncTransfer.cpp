@@ -1,0 +1,173 @@
+// PJRT_AsyncHostToDeviceTransferManager: buffers whose bytes come piece by piece.
+#include "tilewright/plugin/Api.h"
+#include "tilewright/plugin/Buffer.h"
+#include "tilewright/plugin/Event.h"
+#include "tilewright/plugin/Types.h"
+#include "tilewright/support/Concat.h"
+
+#include <cstring>
+
+/// A buffer can be taken before its bytes are there; its definition happens with the last piece.
+struct PJRT_AsyncHostToDeviceTransferManager {
+  struct Slot {
+    std::unique_ptr<tilewright::runtime::Buffer> buffer; // null once taken
+    tilewright::runtime::Promise promise;
+    std::byte *data = nullptr;
+    size_t bytes = 0;
+    bool isDone = false;
+  };
+  PJRT_Client *client = nullptr;
+  PJRT_Device *device = nullptr;
+  std::mutex mutex;
+  std::vector<Slot> slots; // guarded by mutex
+};
+
+namespace tilewright::plugin {
+namespace {
+
+using Manager = PJRT_AsyncHostToDeviceTransferManager;
+
+Result<Manager::Slot *> slotAt(Manager &manager, int index) {
+  if (index < 0 || static_cast<size_t>(index) >= manager.slots.size())
+    return Status(Error::pluginArguments,
+                  concat("a transfer has ", manager.slots.size(), " buffers, asked for ", index));
+  return &manager.slots[static_cast<size_t>(index)];
+}
+
+Status write(Manager::Slot &slot, const void *data, int64_t offset, int64_t size, bool isLast) {
+  if (slot.isDone)
+    return Status(Error::pluginArguments, "the last piece of this buffer has come already");
+  if (offset < 0 || size < 0 || static_cast<uint64_t>(offset) > slot.bytes ||
+      static_cast<uint64_t>(size) > slot.bytes - static_cast<uint64_t>(offset))
+    return Status(Error::pluginArguments, concat("a piece of ", size, " bytes at ", offset,
+                                                 " does not fit into a buffer of ", slot.bytes));
+  if (size > 0)
+    std::memcpy(slot.data + offset, data, static_cast<size_t>(size));
+  if (isLast) {
+    slot.isDone = true;
+    slot.promise.complete();
+  }
+  return Status();
+}
+
+} // namespace
+
+PJRT_Error *
+Client_CreateBuffersForAsyncHostToDevice(PJRT_Client_CreateBuffersForAsyncHostToDevice_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, transfer_manager);
+  TILEWRIGHT_PJRT_HANDLE(args, client);
+  TILEWRIGHT_PJRT_ASSIGN(runtime::Memory * memory, memoryFor(args->memory, nullptr, __func__));
+  auto manager = std::make_unique<Manager>();
+  manager->client = args->client;
+  manager->device = args->client->handleOf(memory->device());
+  for (size_t i = 0; i < args->num_shape_specs; ++i) {
+    const PJRT_ShapeSpec &spec = args->shape_specs[i];
+    TILEWRIGHT_PJRT_ASSIGN(artifact::TensorType type,
+                           toTensorType(spec.element_type, spec.dims, spec.num_dims));
+    if (args->device_layouts && i < args->num_device_layouts)
+      TILEWRIGHT_PJRT_TRY(checkDeviceLayout(args->device_layouts[i], type));
+    Manager::Slot slot;
+    TILEWRIGHT_PJRT_ASSIGN(slot.buffer,
+                           runtime::Buffer::uninitialized(std::move(type), *memory, &slot.promise));
+    TILEWRIGHT_PJRT_ASSIGN(void *data, slot.buffer->data());
+    slot.data = static_cast<std::byte *>(data);
+    slot.bytes = slot.buffer->byteCount();
+    TILEWRIGHT_PJRT_TRY(slot.buffer->addExternalReference());
+    manager->slots.push_back(std::move(slot));
+  }
+  args->transfer_manager = manager.release();
+  return nullptr;
+}
+
+PJRT_Error *
+AsyncHostToDeviceTransferManager_Destroy(PJRT_AsyncHostToDeviceTransferManager_Destroy_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, transfer_manager);
+  delete args->transfer_manager;
+  return nullptr;
+}
+
+PJRT_Error *AsyncHostToDeviceTransferManager_TransferData(
+    PJRT_AsyncHostToDeviceTransferManager_TransferData_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, done_with_h2d_transfer);
+  TILEWRIGHT_PJRT_HANDLE(args, transfer_manager);
+  std::lock_guard lock(args->transfer_manager->mutex);
+  TILEWRIGHT_PJRT_ASSIGN(Manager::Slot * slot, slotAt(*args->transfer_manager, args->buffer_index));
+  TILEWRIGHT_PJRT_TRY(
+      write(*slot, args->data, args->offset, args->transfer_size, args->is_last_transfer));
+  args->done_with_h2d_transfer = new PJRT_Event;
+  return nullptr;
+}
+
+PJRT_Error *AsyncHostToDeviceTransferManager_TransferLiteral(
+    PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, done_with_h2d_transfer);
+  TILEWRIGHT_PJRT_HANDLE(args, transfer_manager);
+  TILEWRIGHT_PJRT_ASSIGN(
+      artifact::TensorType type,
+      toTensorType(args->shape_element_type, args->shape_dims, args->shape_num_dims));
+  TILEWRIGHT_PJRT_TRY(checkDeviceLayout(args->shape_layout, type));
+  std::lock_guard lock(args->transfer_manager->mutex);
+  TILEWRIGHT_PJRT_ASSIGN(Manager::Slot * slot, slotAt(*args->transfer_manager, args->buffer_index));
+  TILEWRIGHT_PJRT_TRY(
+      write(*slot, args->data, 0, static_cast<int64_t>(slot->bytes), /*isLast=*/true));
+  args->done_with_h2d_transfer = new PJRT_Event;
+  return nullptr;
+}
+
+PJRT_Error *AsyncHostToDeviceTransferManager_RetrieveBuffer(
+    PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, buffer_out);
+  TILEWRIGHT_PJRT_HANDLE(args, transfer_manager);
+  std::lock_guard lock(args->transfer_manager->mutex);
+  TILEWRIGHT_PJRT_ASSIGN(Manager::Slot * slot, slotAt(*args->transfer_manager, args->buffer_index));
+  if (!slot->buffer)
+    return toError(Status(Error::pluginArguments, "this buffer of a transfer was taken already"));
+  args->buffer_out = new PJRT_Buffer(*args->transfer_manager->client, std::move(slot->buffer));
+  return nullptr;
+}
+
+PJRT_Error *
+AsyncHostToDeviceTransferManager_Device(PJRT_AsyncHostToDeviceTransferManager_Device_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, device_out);
+  TILEWRIGHT_PJRT_HANDLE(args, transfer_manager);
+  args->device_out = args->transfer_manager->device;
+  return nullptr;
+}
+
+PJRT_Error *AsyncHostToDeviceTransferManager_BufferCount(
+    PJRT_AsyncHostToDeviceTransferManager_BufferCount_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, buffer_count);
+  TILEWRIGHT_PJRT_HANDLE(args, transfer_manager);
+  args->buffer_count = args->transfer_manager->slots.size();
+  return nullptr;
+}
+
+PJRT_Error *AsyncHostToDeviceTransferManager_BufferSize(
+    PJRT_AsyncHostToDeviceTransferManager_BufferSize_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, buffer_size);
+  TILEWRIGHT_PJRT_HANDLE(args, transfer_manager);
+  TILEWRIGHT_PJRT_ASSIGN(Manager::Slot * slot, slotAt(*args->transfer_manager, args->buffer_index));
+  args->buffer_size = slot->bytes;
+  return nullptr;
+}
+
+PJRT_Error *AsyncHostToDeviceTransferManager_SetBufferError(
+    PJRT_AsyncHostToDeviceTransferManager_SetBufferError_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, error_message_size);
+  TILEWRIGHT_PJRT_HANDLE(args, transfer_manager);
+  std::lock_guard lock(args->transfer_manager->mutex);
+  TILEWRIGHT_PJRT_ASSIGN(Manager::Slot * slot, slotAt(*args->transfer_manager, args->buffer_index));
+  if (!slot->isDone) {
+    slot->isDone = true;
+    slot->promise.complete(
+        toStatus(args->error_code, args->error_message, args->error_message_size));
+  }
+  return nullptr;
+}
+
+PJRT_Error *AsyncHostToDeviceTransferManager_AddMetadata(
+    PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args *) {
+  return nullptr;
+}
+
+} // namespace tilewright::plugin

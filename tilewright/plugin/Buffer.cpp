@@ -1,0 +1,152 @@
+#include "tilewright/plugin/Buffer.h"
+
+#include "tilewright/plugin/Api.h"
+#include "tilewright/plugin/Event.h"
+#include "tilewright/plugin/Types.h"
+#include "tilewright/support/Concat.h"
+
+namespace tilewright::plugin {
+
+Result<runtime::Memory *> memoryFor(PJRT_Memory *memory, PJRT_Device *device,
+                                    const char *function) {
+  if (memory)
+    return &of(memory).memory;
+  if (device && device->device.isAddressable())
+    return &device->device.defaultMemory();
+  return Status(Error::pluginArguments,
+                concat("PJRT_", function, " needs a memory or a device of this process"));
+}
+
+PJRT_Error *Buffer_Destroy(PJRT_Buffer_Destroy_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, buffer);
+  delete args->buffer;
+  return nullptr;
+}
+
+PJRT_Error *Buffer_ElementType(PJRT_Buffer_ElementType_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, type);
+  TILEWRIGHT_PJRT_HANDLE(args, buffer);
+  args->type = toBufferType(args->buffer->buffer->elementType());
+  return nullptr;
+}
+
+PJRT_Error *Buffer_Dimensions(PJRT_Buffer_Dimensions_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, num_dims);
+  TILEWRIGHT_PJRT_HANDLE(args, buffer);
+  args->dims = args->buffer->buffer->dims().data();
+  args->num_dims = args->buffer->buffer->dims().size();
+  return nullptr;
+}
+
+PJRT_Error *Buffer_UnpaddedDimensions(PJRT_Buffer_UnpaddedDimensions_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, num_dims);
+  TILEWRIGHT_PJRT_HANDLE(args, buffer);
+  args->unpadded_dims = args->buffer->buffer->dims().data();
+  args->num_dims = args->buffer->buffer->dims().size();
+  return nullptr;
+}
+
+PJRT_Error *Buffer_DynamicDimensionIndices(PJRT_Buffer_DynamicDimensionIndices_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, num_dynamic_dims);
+  args->dynamic_dim_indices = nullptr;
+  args->num_dynamic_dims = 0;
+  return nullptr;
+}
+
+PJRT_Error *Buffer_GetMemoryLayout(PJRT_Buffer_GetMemoryLayout_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, layout);
+  TILEWRIGHT_PJRT_HANDLE(args, buffer);
+  std::span<const int64_t> order = rowMajorFor(args->buffer->buffer->dims().size());
+  PJRT_Buffer_MemoryLayout layout = {};
+  layout.struct_size = PJRT_Buffer_MemoryLayout_STRUCT_SIZE;
+  layout.type = PJRT_Buffer_MemoryLayout_Type_Tiled;
+  layout.tiled.struct_size = PJRT_Buffer_MemoryLayout_Tiled_STRUCT_SIZE;
+  layout.tiled.minor_to_major = order.data();
+  layout.tiled.minor_to_major_size = order.size();
+  args->layout = layout;
+  return nullptr;
+}
+
+PJRT_Error *Buffer_OnDeviceSizeInBytes(PJRT_Buffer_OnDeviceSizeInBytes_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, on_device_size_in_bytes);
+  TILEWRIGHT_PJRT_HANDLE(args, buffer);
+  args->on_device_size_in_bytes = args->buffer->buffer->byteCount();
+  return nullptr;
+}
+
+PJRT_Error *Buffer_Device(PJRT_Buffer_Device_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, device);
+  TILEWRIGHT_PJRT_HANDLE(args, buffer);
+  args->device = args->buffer->client.handleOf(args->buffer->buffer->device());
+  return nullptr;
+}
+
+PJRT_Error *Buffer_Memory(PJRT_Buffer_Memory_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, memory);
+  TILEWRIGHT_PJRT_HANDLE(args, buffer);
+  args->memory = args->buffer->client.handleOf(args->buffer->buffer->memory());
+  return nullptr;
+}
+
+PJRT_Error *Buffer_Delete(PJRT_Buffer_Delete_Args *args) {
+  TILEWRIGHT_PJRT_HANDLE(args, buffer);
+  args->buffer->buffer->release();
+  return nullptr;
+}
+
+PJRT_Error *Buffer_IsDeleted(PJRT_Buffer_IsDeleted_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, is_deleted);
+  TILEWRIGHT_PJRT_HANDLE(args, buffer);
+  args->is_deleted = args->buffer->buffer->isDeleted();
+  return nullptr;
+}
+
+// True lets jaxlib hand the bytes to NumPy in place.
+PJRT_Error *Buffer_IsOnCpu(PJRT_Buffer_IsOnCpu_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, is_on_cpu);
+  TILEWRIGHT_PJRT_HANDLE(args, buffer);
+  args->is_on_cpu = true;
+  return nullptr;
+}
+
+PJRT_Error *Buffer_ReadyEvent(PJRT_Buffer_ReadyEvent_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, event);
+  TILEWRIGHT_PJRT_HANDLE(args, buffer);
+  const runtime::Buffer &buffer = *args->buffer->buffer;
+  if (buffer.isDeleted())
+    args->event = new PJRT_Event{runtime::Event::failed(
+        Status(Error::bufferDeleted, "the array was deleted or donated before it was waited for"))};
+  else
+    args->event = new PJRT_Event{buffer.definition()};
+  return nullptr;
+}
+
+PJRT_Error *Buffer_UnsafePointer(PJRT_Buffer_UnsafePointer_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, buffer_pointer);
+  TILEWRIGHT_PJRT_HANDLE(args, buffer);
+  TILEWRIGHT_PJRT_ASSIGN(void *data, args->buffer->buffer->data());
+  args->buffer_pointer = reinterpret_cast<uintptr_t>(data);
+  return nullptr;
+}
+
+PJRT_Error *
+Buffer_OpaqueDeviceMemoryDataPointer(PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, device_memory_ptr);
+  TILEWRIGHT_PJRT_HANDLE(args, buffer);
+  TILEWRIGHT_PJRT_ASSIGN(args->device_memory_ptr, args->buffer->buffer->data());
+  return nullptr;
+}
+
+PJRT_Error *
+Buffer_IncreaseExternalReferenceCount(PJRT_Buffer_IncreaseExternalReferenceCount_Args *args) {
+  TILEWRIGHT_PJRT_HANDLE(args, buffer);
+  return toError(args->buffer->buffer->addExternalReference());
+}
+
+PJRT_Error *
+Buffer_DecreaseExternalReferenceCount(PJRT_Buffer_DecreaseExternalReferenceCount_Args *args) {
+  TILEWRIGHT_PJRT_HANDLE(args, buffer);
+  return toError(args->buffer->buffer->dropExternalReference());
+}
+
+} // namespace tilewright::plugin

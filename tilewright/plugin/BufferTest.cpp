@@ -1,0 +1,203 @@
+#include "tilewright/plugin/TestApi.h"
+
+#include <gtest/gtest.h>
+
+namespace tilewright::plugin {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(PluginBuffer, GoesThereAndBack) {
+  TestClient client;
+  PJRT_Buffer *buffer = makeBuffer(client, {1, 2, 3, 4, 5, 6}, {2, 3});
+  TILEWRIGHT_ARGS(Buffer_Dimensions, dims);
+  dims.buffer = buffer;
+  EXPECT_CALL_OK(pjrtApi().PJRT_Buffer_Dimensions(&dims));
+  EXPECT_THAT(std::vector(dims.dims, dims.dims + dims.num_dims), ElementsAre(2, 3));
+  TILEWRIGHT_ARGS(Buffer_ElementType, type);
+  type.buffer = buffer;
+  EXPECT_CALL_OK(pjrtApi().PJRT_Buffer_ElementType(&type));
+  EXPECT_EQ(type.type, PJRT_Buffer_Type_F32);
+  TILEWRIGHT_ARGS(Buffer_Memory, memory);
+  memory.buffer = buffer;
+  EXPECT_CALL_OK(pjrtApi().PJRT_Buffer_Memory(&memory));
+  EXPECT_EQ(memory.memory, client.memory());
+  TILEWRIGHT_ARGS(Buffer_GetMemoryLayout, layout);
+  layout.buffer = buffer;
+  EXPECT_CALL_OK(pjrtApi().PJRT_Buffer_GetMemoryLayout(&layout));
+  EXPECT_THAT(
+      std::vector(layout.layout.tiled.minor_to_major,
+                  layout.layout.tiled.minor_to_major + layout.layout.tiled.minor_to_major_size),
+      ElementsAre(1, 0));
+  EXPECT_THAT(read(buffer), ElementsAre(1, 2, 3, 4, 5, 6));
+  destroyBuffer(buffer);
+}
+
+/// What NumPy passes for x.T and x[::-1].
+TEST(PluginBuffer, HonoursStrides) {
+  TestClient client;
+  PJRT_Buffer *transposed = makeBuffer(client, {1, 2, 3, 4, 5, 6}, {3, 2}, {4, 12});
+  EXPECT_THAT(read(transposed), ElementsAre(1, 4, 2, 5, 3, 6));
+  PJRT_Buffer *reversed = makeBuffer(client, {1, 2, 3}, {3}, {-4}, /*offset=*/2);
+  EXPECT_THAT(read(reversed), ElementsAre(3, 2, 1));
+  destroyBuffer(transposed);
+  destroyBuffer(reversed);
+}
+
+TEST(PluginBuffer, ReadsInTheOrderThatTheHostWants) {
+  TestClient client;
+  PJRT_Buffer *buffer = makeBuffer(client, {1, 2, 3, 4, 5, 6}, {2, 3});
+  int64_t order[] = {0, 1};
+  PJRT_Buffer_MemoryLayout layout = {};
+  layout.struct_size = PJRT_Buffer_MemoryLayout_STRUCT_SIZE;
+  layout.type = PJRT_Buffer_MemoryLayout_Type_Tiled;
+  layout.tiled.minor_to_major = order;
+  layout.tiled.minor_to_major_size = 2;
+  std::vector<float> values(6);
+  TILEWRIGHT_ARGS(Buffer_ToHostBuffer, args);
+  args.src = buffer;
+  args.host_layout = &layout;
+  args.dst = values.data();
+  args.dst_size = 24;
+  ASSERT_CALL_OK(pjrtApi().PJRT_Buffer_ToHostBuffer(&args));
+  EXPECT_EQ(await(args.event), "");
+  EXPECT_THAT(values, ElementsAre(1, 4, 2, 5, 3, 6));
+
+  args.dst_size = 23;
+  EXPECT_CALL_ERROR(pjrtApi().PJRT_Buffer_ToHostBuffer(&args), Error::pluginArguments);
+  order[0] = 1;
+  args.dst_size = 24;
+  EXPECT_CALL_ERROR(pjrtApi().PJRT_Buffer_ToHostBuffer(&args), Error::pluginLayout);
+  destroyBuffer(buffer);
+}
+
+TEST(PluginBuffer, RefusesTypesWithoutElements) {
+  TestClient client;
+  TILEWRIGHT_ARGS(Client_CreateUninitializedBuffer, args);
+  args.client = client.client;
+  args.shape_dims = nullptr;
+  args.shape_num_dims = 0;
+  args.shape_element_type = PJRT_Buffer_Type_TOKEN;
+  args.shape_layout = nullptr;
+  args.device = nullptr;
+  args.memory = client.memory();
+  EXPECT_CALL_ERROR(pjrtApi().PJRT_Client_CreateUninitializedBuffer(&args), Error::pluginType);
+}
+
+TEST(PluginBuffer, CannotBeUsedAfterDelete) {
+  TestClient client;
+  PJRT_Buffer *buffer = makeBuffer(client, {1}, {1});
+  TILEWRIGHT_ARGS(Buffer_Delete, args);
+  args.buffer = buffer;
+  EXPECT_CALL_OK(pjrtApi().PJRT_Buffer_Delete(&args));
+  TILEWRIGHT_ARGS(Buffer_IsDeleted, deleted);
+  deleted.buffer = buffer;
+  EXPECT_CALL_OK(pjrtApi().PJRT_Buffer_IsDeleted(&deleted));
+  EXPECT_TRUE(deleted.is_deleted);
+  TILEWRIGHT_ARGS(Buffer_ReadyEvent, ready);
+  ready.buffer = buffer;
+  EXPECT_CALL_OK(pjrtApi().PJRT_Buffer_ReadyEvent(&ready));
+  EXPECT_THAT(await(ready.event), testing::StartsWith(idOf(Error::bufferDeleted)));
+  destroyBuffer(buffer);
+}
+
+TEST(PluginBuffer, CopiesToAnotherMemory) {
+  TestClient client;
+  PJRT_Buffer *buffer = makeBuffer(client, {1, 2}, {2});
+  TILEWRIGHT_ARGS(Buffer_CopyToMemory, args);
+  args.buffer = buffer;
+  args.dst_memory = client.memory(1);
+  ASSERT_CALL_OK(pjrtApi().PJRT_Buffer_CopyToMemory(&args));
+  EXPECT_THAT(read(args.dst_buffer), ElementsAre(1, 2));
+  destroyBuffer(args.dst_buffer);
+  destroyBuffer(buffer);
+}
+
+TEST(PluginBuffer, OfAnErrorFailsItsReaders) {
+  TestClient client;
+  TILEWRIGHT_ARGS(Client_CreateErrorBuffer, args);
+  int64_t dims[] = {2};
+  args.client = client.client;
+  args.error_code = PJRT_Error_Code_DATA_LOSS;
+  args.error_message = "lost";
+  args.error_message_size = 4;
+  args.shape_dims = dims;
+  args.shape_num_dims = 1;
+  args.shape_element_type = PJRT_Buffer_Type_F32;
+  args.shape_layout = nullptr;
+  args.memory = client.memory();
+  ASSERT_CALL_OK(pjrtApi().PJRT_Client_CreateErrorBuffer(&args));
+  TILEWRIGHT_ARGS(Buffer_ReadyEvent, ready);
+  ready.buffer = args.buffer;
+  EXPECT_CALL_OK(pjrtApi().PJRT_Buffer_ReadyEvent(&ready));
+  EXPECT_EQ(await(ready.event), "lost");
+  destroyBuffer(args.buffer);
+}
+
+TEST(PluginBuffer, ViewsMemoryOfOthersUntilItIsFreed) {
+  TestClient client;
+  static int released = 0;
+  released = 0;
+  for (size_t offset : {0, 1}) { // aligned for us, and not: then it is copied
+    alignas(64) static float data[32] = {};
+    std::fill(data, data + 32, 7.0f);
+    int64_t dims[] = {4};
+    TILEWRIGHT_ARGS(Client_CreateViewOfDeviceBuffer, args);
+    args.client = client.client;
+    args.device_buffer_ptr = data + offset;
+    args.dims = dims;
+    args.num_dims = 1;
+    args.element_type = PJRT_Buffer_Type_F32;
+    args.layout = nullptr;
+    args.device = nullptr;
+    args.on_delete_callback = [](void *, void *) { ++released; };
+    args.on_delete_callback_arg = nullptr;
+    args.stream = 0;
+    args.memory = client.memory();
+    ASSERT_CALL_OK(pjrtApi().PJRT_Client_CreateViewOfDeviceBuffer(&args));
+    EXPECT_EQ(released, int(offset ? 2 : 0));
+    EXPECT_THAT(read(args.buffer), ElementsAre(7, 7, 7, 7));
+    destroyBuffer(args.buffer);
+    EXPECT_EQ(released, int(offset ? 2 : 1));
+  }
+}
+
+TEST(PluginBuffer, TakesItsBytesPieceByPiece) {
+  TestClient client;
+  int64_t dims[] = {4};
+  PJRT_ShapeSpec spec = {PJRT_ShapeSpec_STRUCT_SIZE, nullptr, dims, 1, PJRT_Buffer_Type_F32};
+  TILEWRIGHT_ARGS(Client_CreateBuffersForAsyncHostToDevice, args);
+  args.client = client.client;
+  args.shape_specs = &spec;
+  args.num_shape_specs = 1;
+  args.device_layouts = nullptr;
+  args.num_device_layouts = 0;
+  args.memory = client.memory();
+  ASSERT_CALL_OK(pjrtApi().PJRT_Client_CreateBuffersForAsyncHostToDevice(&args));
+  TILEWRIGHT_ARGS(AsyncHostToDeviceTransferManager_RetrieveBuffer, retrieve);
+  retrieve.transfer_manager = args.transfer_manager;
+  retrieve.buffer_index = 0;
+  ASSERT_CALL_OK(pjrtApi().PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer(&retrieve));
+
+  float values[] = {1, 2, 3, 4};
+  for (int half : {1, 0}) {
+    TILEWRIGHT_ARGS(AsyncHostToDeviceTransferManager_TransferData, transfer);
+    transfer.transfer_manager = args.transfer_manager;
+    transfer.buffer_index = 0;
+    transfer.data = values + 2 * half;
+    transfer.offset = 8 * half;
+    transfer.transfer_size = 8;
+    transfer.is_last_transfer = half == 0;
+    ASSERT_CALL_OK(pjrtApi().PJRT_AsyncHostToDeviceTransferManager_TransferData(&transfer));
+    destroyEvent(transfer.done_with_h2d_transfer);
+    EXPECT_NE(retrieve.buffer_out, nullptr);
+  }
+  EXPECT_THAT(read(retrieve.buffer_out), ElementsAre(1, 2, 3, 4));
+  destroyBuffer(retrieve.buffer_out);
+  TILEWRIGHT_ARGS(AsyncHostToDeviceTransferManager_Destroy, destroy);
+  destroy.transfer_manager = args.transfer_manager;
+  EXPECT_CALL_OK(pjrtApi().PJRT_AsyncHostToDeviceTransferManager_Destroy(&destroy));
+}
+
+} // namespace
+} // namespace tilewright::plugin

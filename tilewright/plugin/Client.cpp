@@ -1,0 +1,200 @@
+#include "tilewright/plugin/Client.h"
+
+#include "tilewright/plugin/Api.h"
+#include "tilewright/plugin/ffi/Resolver.h"
+#include "tilewright/runtime/cpu/CpuBackend.h"
+#include "tilewright/support/Concat.h"
+
+using namespace tilewright;
+using namespace tilewright::plugin;
+
+Result<std::unique_ptr<PJRT_Client>> PJRT_Client::create(Options options, int processIndex,
+                                                         int processCount) {
+  auto client = std::make_unique<PJRT_Client>();
+  runtime::ClientOptions clientOptions;
+  clientOptions.runtime = options.runtime;
+  clientOptions.processIndex = processIndex;
+  clientOptions.processCount = processCount;
+  client->options = std::move(options);
+  TILEWRIGHT_ASSIGN(client->runtime,
+                    runtime::cpu::createClient(clientOptions, std::make_shared<ffi::Resolver>()));
+  client->topology = describeDevices(client->runtime->devices());
+
+  for (runtime::Device *device : client->runtime->devices()) {
+    client->devices.push_back(
+        client->ownedDevices.emplace_back(std::make_unique<PJRT_Device>(*device)).get());
+    if (device->isAddressable())
+      client->addressableDevices.push_back(client->devices.back());
+  }
+  for (runtime::Memory *memory : client->runtime->memories()) {
+    auto &handle = client->ownedMemories.emplace_back(std::make_unique<MemoryHandle>(*memory));
+    client->memories.push_back(handle.get());
+    for (runtime::Device *device : memory->devices())
+      handle->devices.push_back(client->handleOf(*device));
+  }
+  for (PJRT_Device *device : client->addressableDevices)
+    for (runtime::Memory *memory : device->device.memories())
+      device->memories.push_back(client->handleOf(*memory));
+  return client;
+}
+
+PJRT_Device *PJRT_Client::handleOf(const runtime::Device &device) const {
+  for (PJRT_Device *handle : devices)
+    if (&handle->device == &device)
+      return handle;
+  return nullptr;
+}
+
+PJRT_Memory *PJRT_Client::handleOf(const runtime::Memory &memory) const {
+  for (const auto &handle : ownedMemories)
+    if (&handle->memory == &memory)
+      return handle.get();
+  return nullptr;
+}
+
+Result<PJRT_Device *> PJRT_Client::deviceWithId(int id) const {
+  if (runtime::Device *device = runtime->deviceWithId(id))
+    return handleOf(*device);
+  return Status(Error::clientDevice, concat("there is no device ", id, "; this client has ",
+                                            devices.size(), " (option runtime.devices)"));
+}
+
+namespace tilewright::plugin {
+namespace {
+
+/// Reads what JAX passes: our options by their names, and where this process stands. Everything
+/// else is an error: a misspelt option that is silently ignored costs somebody an afternoon.
+Status readCreateOptions(const PJRT_Client_Create_Args *args, Options &options, int &processIndex,
+                         int &processCount) {
+  TILEWRIGHT_TRY(options.setFromEnvironment());
+  for (const NamedOption &option : readNamedValues(args->create_options, args->num_options)) {
+    const int64_t *number = std::get_if<int64_t>(&option.value);
+    if (option.name == "node_id" && number)
+      processIndex = static_cast<int>(*number);
+    else if (option.name == "num_nodes" && number)
+      processCount = static_cast<int>(*number);
+    else if (option.name == "partition_index")
+      continue;
+    else
+      TILEWRIGHT_TRY(options.set(option.name, toText(option.value)));
+  }
+  return Status();
+}
+
+} // namespace
+
+PJRT_Error *Client_Create(PJRT_Client_Create_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, client);
+  Options options;
+  int processIndex = 0, processCount = 1;
+  TILEWRIGHT_PJRT_TRY(readCreateOptions(args, options, processIndex, processCount));
+  // The callbacks of the key-value store are not looked at: they are garbage in a single process.
+  if (processCount > 1)
+    return toError(Status(Error::clientProcesses,
+                          concat("this release runs in one process, jax.distributed has started ",
+                                 processCount,
+                                 "; use several devices of one process instead "
+                                 "(option runtime.devices)")));
+  TILEWRIGHT_PJRT_ASSIGN(std::unique_ptr<PJRT_Client> client,
+                         PJRT_Client::create(std::move(options), processIndex, processCount));
+  args->client = client.release();
+  return nullptr;
+}
+
+PJRT_Error *Client_Destroy(PJRT_Client_Destroy_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, client);
+  delete args->client;
+  return nullptr;
+}
+
+PJRT_Error *Client_PlatformName(PJRT_Client_PlatformName_Args *args) {
+  using Args = PJRT_Client_PlatformName_Args;
+  TILEWRIGHT_PJRT_ARGS(args, platform_name_size);
+  giveText(args, &Args::platform_name, &Args::platform_name_size, platformName());
+  return nullptr;
+}
+
+PJRT_Error *Client_PlatformVersion(PJRT_Client_PlatformVersion_Args *args) {
+  using Args = PJRT_Client_PlatformVersion_Args;
+  TILEWRIGHT_PJRT_ARGS(args, platform_version_size);
+  giveText(args, &Args::platform_version, &Args::platform_version_size, platformVersion());
+  return nullptr;
+}
+
+PJRT_Error *Client_ProcessIndex(PJRT_Client_ProcessIndex_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, process_index);
+  TILEWRIGHT_PJRT_HANDLE(args, client);
+  args->process_index = args->client->runtime->processIndex();
+  return nullptr;
+}
+
+PJRT_Error *Client_TopologyDescription(PJRT_Client_TopologyDescription_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, topology);
+  TILEWRIGHT_PJRT_HANDLE(args, client);
+  args->topology = args->client->topology.get();
+  return nullptr;
+}
+
+PJRT_Error *Client_Devices(PJRT_Client_Devices_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, num_devices);
+  TILEWRIGHT_PJRT_HANDLE(args, client);
+  args->devices = args->client->devices.data();
+  args->num_devices = args->client->devices.size();
+  return nullptr;
+}
+
+PJRT_Error *Client_AddressableDevices(PJRT_Client_AddressableDevices_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, num_addressable_devices);
+  TILEWRIGHT_PJRT_HANDLE(args, client);
+  args->addressable_devices = args->client->addressableDevices.data();
+  args->num_addressable_devices = args->client->addressableDevices.size();
+  return nullptr;
+}
+
+PJRT_Error *Client_AddressableMemories(PJRT_Client_AddressableMemories_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, num_addressable_memories);
+  TILEWRIGHT_PJRT_HANDLE(args, client);
+  args->addressable_memories = args->client->memories.data();
+  args->num_addressable_memories = args->client->memories.size();
+  return nullptr;
+}
+
+PJRT_Error *Client_LookupDevice(PJRT_Client_LookupDevice_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, device);
+  TILEWRIGHT_PJRT_HANDLE(args, client);
+  TILEWRIGHT_PJRT_ASSIGN(args->device, args->client->deviceWithId(args->id));
+  return nullptr;
+}
+
+PJRT_Error *Client_LookupAddressableDevice(PJRT_Client_LookupAddressableDevice_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, addressable_device);
+  TILEWRIGHT_PJRT_HANDLE(args, client);
+  runtime::Device *device = args->client->runtime->deviceWithLocalId(args->local_hardware_id);
+  if (!device)
+    return toError(Status(Error::clientDevice,
+                          concat("this process has no device ", args->local_hardware_id)));
+  args->addressable_device = args->client->handleOf(*device);
+  return nullptr;
+}
+
+PJRT_Error *Client_DefaultDeviceAssignment(PJRT_Client_DefaultDeviceAssignment_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, default_assignment);
+  TILEWRIGHT_PJRT_HANDLE(args, client);
+  TILEWRIGHT_PJRT_ASSIGN(
+      runtime::DeviceAssignment assignment,
+      args->client->runtime->defaultAssignment(args->num_replicas, args->num_partitions));
+  if (assignment.devices.size() > args->default_assignment_size)
+    return toError(
+        Status(Error::pluginArguments,
+               concat("the assignment has ", assignment.devices.size(),
+                      " devices, the caller has room for ", args->default_assignment_size)));
+  std::copy(assignment.devices.begin(), assignment.devices.end(), args->default_assignment);
+  return nullptr;
+}
+
+// jaxlib aborts the process if this fails.
+PJRT_Error *Client_UpdateGlobalProcessInfo(PJRT_Client_UpdateGlobalProcessInfo_Args *) {
+  return nullptr;
+}
+
+} // namespace tilewright::plugin

@@ -1,0 +1,153 @@
+#include "tilewright/plugin/TestApi.h"
+
+#include <gtest/gtest.h>
+
+namespace tilewright::plugin {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string createWith(const std::string &name, NamedValue value) {
+  NamedValues options;
+  options.add(name, std::move(value));
+  TILEWRIGHT_ARGS(Client_Create, args);
+  args.create_options = options.data();
+  args.num_options = options.size();
+  return messageOf(pjrtApi().PJRT_Client_Create(&args));
+}
+
+TEST(PluginClient, IsCalledCpu) {
+  TestClient client;
+  TILEWRIGHT_ARGS(Client_PlatformName, args);
+  args.client = client.client;
+  EXPECT_CALL_OK(pjrtApi().PJRT_Client_PlatformName(&args));
+  EXPECT_EQ(std::string(args.platform_name, args.platform_name_size), "cpu");
+}
+
+TEST(PluginClient, RefusesAnOptionThatDoesNotExist) {
+  EXPECT_THAT(createWith("runtime.device", int64_t(2)), HasSubstr("runtime.devices"));
+}
+
+TEST(PluginClient, RefusesSeveralProcesses) {
+  EXPECT_THAT(createWith("num_nodes", int64_t(2)),
+              testing::StartsWith(idOf(Error::clientProcesses)));
+}
+
+TEST(PluginClient, ListsItsDevices) {
+  TestClient client(3);
+  for (size_t i = 0; i < 3; ++i) {
+    TILEWRIGHT_ARGS(Device_GetDescription, args);
+    args.device = client.device(i);
+    EXPECT_CALL_OK(pjrtApi().PJRT_Device_GetDescription(&args));
+    TILEWRIGHT_ARGS(DeviceDescription_Id, id);
+    id.device_description = args.device_description;
+    EXPECT_CALL_OK(pjrtApi().PJRT_DeviceDescription_Id(&id));
+    EXPECT_EQ(id.id, int(i));
+    TILEWRIGHT_ARGS(DeviceDescription_Attributes, attributes);
+    attributes.device_description = args.device_description;
+    EXPECT_CALL_OK(pjrtApi().PJRT_DeviceDescription_Attributes(&attributes));
+    TILEWRIGHT_ARGS(Device_IsAddressable, addressable);
+    addressable.device = client.device(i);
+    EXPECT_CALL_OK(pjrtApi().PJRT_Device_IsAddressable(&addressable));
+    EXPECT_TRUE(addressable.is_addressable);
+  }
+}
+
+TEST(PluginClient, FindsDevicesByNumber) {
+  TestClient client(2);
+  TILEWRIGHT_ARGS(Client_LookupDevice, args);
+  args.client = client.client;
+  args.id = 1;
+  EXPECT_CALL_OK(pjrtApi().PJRT_Client_LookupDevice(&args));
+  EXPECT_EQ(args.device, client.device(1));
+  args.id = 2;
+  EXPECT_CALL_ERROR(pjrtApi().PJRT_Client_LookupDevice(&args), Error::clientDevice);
+}
+
+TEST(PluginClient, EachDeviceHasTheMemoriesThatJaxKnows) {
+  TestClient client;
+  TILEWRIGHT_ARGS(Device_AddressableMemories, args);
+  args.device = client.device();
+  EXPECT_CALL_OK(pjrtApi().PJRT_Device_AddressableMemories(&args));
+  std::vector<std::string> kinds;
+  for (size_t i = 0; i < args.num_memories; ++i) {
+    TILEWRIGHT_ARGS(Memory_Kind, kind);
+    kind.memory = args.memories[i];
+    EXPECT_CALL_OK(pjrtApi().PJRT_Memory_Kind(&kind));
+    kinds.emplace_back(kind.kind, kind.kind_size);
+    TILEWRIGHT_ARGS(Memory_AddressableByDevices, devices);
+    devices.memory = args.memories[i];
+    EXPECT_CALL_OK(pjrtApi().PJRT_Memory_AddressableByDevices(&devices));
+    ASSERT_GE(devices.num_devices, 1u);
+  }
+  EXPECT_THAT(kinds, ElementsAre("device", "pinned_host"));
+  TILEWRIGHT_ARGS(Device_DefaultMemory, fallback);
+  fallback.device = client.device();
+  EXPECT_CALL_OK(pjrtApi().PJRT_Device_DefaultMemory(&fallback));
+  EXPECT_EQ(fallback.memory, args.memories[0]);
+}
+
+TEST(PluginClient, MemoriesKeepDataOfTheCaller) {
+  static int destroyed = 0;
+  destroyed = 0;
+  int key = 0, data = 0;
+  {
+    TestClient client;
+    PJRT_Memory *memory = client.memory();
+    EXPECT_EQ(memory->vtable->get_user_data(memory, &key), nullptr);
+    memory->vtable->set_user_data(memory, &key, &data, [](void *) { ++destroyed; });
+    EXPECT_EQ(memory->vtable->get_user_data(memory, &key), &data);
+    memory->vtable->set_user_data(memory, &key, &data, [](void *) { ++destroyed; });
+    EXPECT_EQ(destroyed, 1);
+  }
+  EXPECT_EQ(destroyed, 2);
+}
+
+TEST(PluginTopology, DescribesDevicesThatAreNotHere) {
+  TILEWRIGHT_ARGS(TopologyDescription_Create, args);
+  args.topology_name = "2x2";
+  args.topology_name_size = 3;
+  args.create_options = nullptr;
+  args.num_options = 0;
+  EXPECT_CALL_OK(pjrtApi().PJRT_TopologyDescription_Create(&args));
+  TILEWRIGHT_ARGS(TopologyDescription_GetDeviceDescriptions, devices);
+  devices.topology = args.topology;
+  EXPECT_CALL_OK(pjrtApi().PJRT_TopologyDescription_GetDeviceDescriptions(&devices));
+  EXPECT_EQ(devices.num_descriptions, 4u);
+
+  TILEWRIGHT_ARGS(TopologyDescription_Serialize, serialize);
+  serialize.topology = args.topology;
+  EXPECT_CALL_OK(pjrtApi().PJRT_TopologyDescription_Serialize(&serialize));
+  TILEWRIGHT_ARGS(TopologyDescription_Deserialize, deserialize);
+  deserialize.serialized_topology = serialize.serialized_bytes;
+  deserialize.serialized_topology_size = serialize.serialized_bytes_size;
+  EXPECT_CALL_OK(pjrtApi().PJRT_TopologyDescription_Deserialize(&deserialize));
+  TILEWRIGHT_ARGS(TopologyDescription_Fingerprint, first);
+  first.topology = args.topology;
+  EXPECT_CALL_OK(pjrtApi().PJRT_TopologyDescription_Fingerprint(&first));
+  TILEWRIGHT_ARGS(TopologyDescription_Fingerprint, second);
+  second.topology = deserialize.topology;
+  EXPECT_CALL_OK(pjrtApi().PJRT_TopologyDescription_Fingerprint(&second));
+  EXPECT_EQ(first.fingerprint, second.fingerprint);
+
+  serialize.serialized_topology_deleter(serialize.serialized_topology);
+  for (PJRT_TopologyDescription *topology : {args.topology, deserialize.topology}) {
+    TILEWRIGHT_ARGS(TopologyDescription_Destroy, destroy);
+    destroy.topology = topology;
+    EXPECT_CALL_OK(pjrtApi().PJRT_TopologyDescription_Destroy(&destroy));
+  }
+}
+
+TEST(PluginTopology, RefusesWhatIsNoNumberOfDevices) {
+  for (std::string name : {"", "x", "0", "2x", "-1", "99999999999", "2y2"}) {
+    TILEWRIGHT_ARGS(TopologyDescription_Deserialize, args);
+    std::string text = "tilewright topology 1 devices=" + name;
+    args.serialized_topology = text.data();
+    args.serialized_topology_size = text.size();
+    EXPECT_CALL_ERROR(pjrtApi().PJRT_TopologyDescription_Deserialize(&args), Error::topology);
+  }
+}
+
+} // namespace
+} // namespace tilewright::plugin

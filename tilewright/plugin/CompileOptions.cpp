@@ -1,0 +1,162 @@
+#include "tilewright/plugin/CompileOptions.h"
+
+#include "tilewright/plugin/ProtoWire.h"
+#include "tilewright/support/Concat.h"
+
+#include <bit>
+
+namespace tilewright::plugin {
+namespace {
+
+// Field numbers of the messages, which never change.
+enum CompileField : uint32_t {
+  executableBuildOptions = 3,
+  compilePortableExecutable = 4,
+  envOptionOverrides = 7,
+};
+enum BuildField : uint32_t { numReplicas = 4, numPartitions = 5, deviceAssignment = 9 };
+enum AssignmentField : uint32_t { replicaCount = 1, computationCount = 2, computationDevices = 3 };
+enum OverrideField : uint32_t { stringField = 1, boolField = 2, intField = 3, doubleField = 4 };
+
+/// More devices than anybody has; keeps hostile bytes from asking for memory.
+constexpr int64_t deviceLimit = 1 << 24;
+
+Status malformed(std::string_view what) {
+  return Status(Error::compileOptions, concat("the compile options are malformed: ", what,
+                                              "; is the framework's version supported?"));
+}
+
+/// map<string, OptionOverrideProto> arrives as messages of 1 key, 2 value.
+Result<NamedOption> parseOverride(std::string_view bytes) {
+  NamedOption option;
+  ProtoReader entry(bytes);
+  while (std::optional<ProtoField> field = entry.next()) {
+    if (field->number == 1)
+      option.name = field->bytes;
+    if (field->number != 2)
+      continue;
+    ProtoReader value(field->bytes);
+    while (std::optional<ProtoField> content = value.next()) {
+      if (content->number == stringField)
+        option.value = std::string(content->bytes);
+      else if (content->number == boolField)
+        option.value = content->integer != 0;
+      else if (content->number == intField)
+        option.value = static_cast<int64_t>(content->integer);
+      else if (content->number == doubleField)
+        option.value = static_cast<float>(std::bit_cast<double>(content->integer));
+    }
+    if (!value.isOk())
+      return malformed("an override is no message");
+  }
+  if (!entry.isOk())
+    return malformed("an override is no message");
+  return option;
+}
+
+Status parseBuildOptions(std::string_view bytes, CompileOptions &options) {
+  ProtoReader reader(bytes);
+  while (std::optional<ProtoField> field = reader.next()) {
+    if (field->number == numReplicas)
+      options.replicas = static_cast<int64_t>(field->integer);
+    else if (field->number == numPartitions)
+      options.partitions = static_cast<int64_t>(field->integer);
+    else if (field->number == deviceAssignment) {
+      TILEWRIGHT_ASSIGN(options.devices, parseDeviceAssignment(field->bytes));
+    }
+  }
+  return reader.isOk() ? Status() : malformed("the build options are no message");
+}
+
+} // namespace
+
+Result<CompileOptions> CompileOptions::parse(std::string_view bytes) {
+  CompileOptions options;
+  ProtoReader reader(bytes);
+  while (std::optional<ProtoField> field = reader.next()) {
+    if (field->number == executableBuildOptions) {
+      TILEWRIGHT_TRY(parseBuildOptions(field->bytes, options));
+    } else if (field->number == compilePortableExecutable) {
+      options.isPortable = field->integer != 0;
+    } else if (field->number == envOptionOverrides) {
+      TILEWRIGHT_ASSIGN(NamedOption option, parseOverride(field->bytes));
+      options.overrides.push_back(std::move(option));
+    }
+  }
+  if (!reader.isOk())
+    return malformed("they are no message");
+  // An unset number is 0 on the wire.
+  options.replicas = std::max<int64_t>(options.replicas, 1);
+  options.partitions = std::max<int64_t>(options.partitions, 1);
+  if (options.replicas > deviceLimit || options.partitions > deviceLimit)
+    return malformed("they name more devices than there can be");
+  return options;
+}
+
+Status CompileOptions::apply(Options &options) const {
+  for (const NamedOption &option : overrides) {
+    if (option.name.starts_with("xla_"))
+      continue;
+    Status status = options.set(option.name, toText(option.value));
+    if (!status.isOk())
+      return Status(Error::compilerOption, concat("No such compile option: '", option.name, "' = '",
+                                                  toText(option.value), "': ", status.message()));
+  }
+  return Status();
+}
+
+std::string serialize(const runtime::DeviceAssignment &assignment) {
+  ProtoWriter out;
+  out.integer(replicaCount, assignment.replicas);
+  out.integer(computationCount, assignment.partitions);
+  for (int64_t partition = 0; partition < assignment.partitions; ++partition) {
+    ProtoWriter packed, devices;
+    for (int64_t replica = 0; replica < assignment.replicas; ++replica)
+      packed.varint(static_cast<uint64_t>(assignment.at(replica, partition)));
+    devices.bytes(1, std::move(packed).take());
+    out.bytes(computationDevices, std::move(devices).take());
+  }
+  return std::move(out).take();
+}
+
+Result<runtime::DeviceAssignment> parseDeviceAssignment(std::string_view bytes) {
+  runtime::DeviceAssignment assignment;
+  assignment.replicas = assignment.partitions = 0;
+  std::vector<std::vector<int>> byPartition;
+  ProtoReader reader(bytes);
+  while (std::optional<ProtoField> field = reader.next()) {
+    if (field->number == replicaCount)
+      assignment.replicas = static_cast<int64_t>(field->integer);
+    else if (field->number == computationCount)
+      assignment.partitions = static_cast<int64_t>(field->integer);
+    else if (field->number == computationDevices) {
+      std::vector<int> &devices = byPartition.emplace_back();
+      ProtoReader computation(field->bytes);
+      while (std::optional<ProtoField> ids = computation.next()) {
+        if (ids->number != 1)
+          continue;
+        if (!ids->isBytes) {
+          devices.push_back(static_cast<int>(ids->integer));
+          continue;
+        }
+        ProtoReader packed(ids->bytes);
+        while (std::optional<uint64_t> id = packed.nextPacked())
+          devices.push_back(static_cast<int>(*id));
+      }
+    }
+  }
+  bool fits = reader.isOk() && assignment.replicas > 0 && assignment.partitions > 0 &&
+              byPartition.size() == static_cast<size_t>(assignment.partitions);
+  for (const std::vector<int> &devices : byPartition)
+    fits = fits && devices.size() == static_cast<size_t>(assignment.replicas);
+  if (!fits)
+    return malformed("the device assignment does not name one device for each replica and "
+                     "partition");
+  for (int64_t replica = 0; replica < assignment.replicas; ++replica)
+    for (int64_t partition = 0; partition < assignment.partitions; ++partition)
+      assignment.devices.push_back(
+          byPartition[static_cast<size_t>(partition)][static_cast<size_t>(replica)]);
+  return assignment;
+}
+
+} // namespace tilewright::plugin

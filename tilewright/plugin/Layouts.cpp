@@ -1,0 +1,101 @@
+// The extension for layouts. Every buffer of ours is row-major; this says so.
+#include "tilewright/plugin/Api.h"
+#include "tilewright/plugin/Buffer.h"
+#include "tilewright/plugin/Executable.h"
+#include "tilewright/plugin/Serialized.h"
+#include "tilewright/plugin/Types.h"
+#include "tilewright/support/Concat.h"
+
+#include <xla/pjrt/c/pjrt_c_api_layouts_extension.h>
+
+/// The row-major layout of a rank. As text it is XLA's: "{2,1,0}".
+struct PJRT_Layouts_MemoryLayout {
+  size_t rank = 0;
+};
+
+namespace tilewright::plugin {
+namespace {
+
+std::string toText(const PJRT_Layouts_MemoryLayout &layout) {
+  std::string text = "{";
+  for (int64_t dim : rowMajor(layout.rank))
+    text += concat(text.size() > 1 ? "," : "", dim);
+  return text + "}";
+}
+
+PJRT_Error *MemoryLayout_Destroy(PJRT_Layouts_MemoryLayout_Destroy_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, layout);
+  delete args->layout;
+  return nullptr;
+}
+
+PJRT_Error *MemoryLayout_Serialize(PJRT_Layouts_MemoryLayout_Serialize_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, serialized_layout_deleter);
+  TILEWRIGHT_PJRT_HANDLE(args, layout);
+  giveSerialized(toText(*args->layout), args->serialized_bytes, args->serialized_bytes_size,
+                 args->serialized_layout, args->serialized_layout_deleter);
+  return nullptr;
+}
+
+PJRT_Error *Client_GetDefaultLayout(PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, layout);
+  args->layout = new PJRT_Layouts_MemoryLayout{args->num_dims};
+  return nullptr;
+}
+
+PJRT_Error *Topology_GetDefaultLayout(PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, layout);
+  args->layout = new PJRT_Layouts_MemoryLayout{args->num_dims};
+  return nullptr;
+}
+
+PJRT_Error *Buffer_MemoryLayout(PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, layout);
+  TILEWRIGHT_PJRT_HANDLE(args, buffer);
+  args->layout = new PJRT_Layouts_MemoryLayout{args->buffer->buffer->dims().size()};
+  return nullptr;
+}
+
+PJRT_Error *GetOutputLayouts(PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, layouts);
+  TILEWRIGHT_PJRT_HANDLE(args, executable);
+  args->num_outputs = args->executable->outputLayouts.size();
+  args->layouts = args->executable->outputLayouts.data();
+  return nullptr;
+}
+
+PJRT_Error *GetParameterLayouts(PJRT_Layouts_PJRT_Executable_GetParameterLayouts_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, layouts);
+  TILEWRIGHT_PJRT_HANDLE(args, executable);
+  args->num_parameters = args->executable->parameterLayouts.size();
+  args->layouts = args->executable->parameterLayouts.data();
+  return nullptr;
+}
+
+} // namespace
+
+PJRT_Layouts_MemoryLayout *sharedLayout(size_t rank) {
+  static std::mutex mutex;
+  static std::map<size_t, std::unique_ptr<PJRT_Layouts_MemoryLayout>> layouts;
+  std::lock_guard lock(mutex);
+  std::unique_ptr<PJRT_Layouts_MemoryLayout> &layout = layouts[rank];
+  if (!layout)
+    layout = std::make_unique<PJRT_Layouts_MemoryLayout>(PJRT_Layouts_MemoryLayout{rank});
+  return layout.get();
+}
+
+PJRT_Extension_Base *layoutsExtension(PJRT_Extension_Base *next) {
+  static PJRT_Layouts_Extension extension = {
+      {PJRT_Layouts_Extension_STRUCT_SIZE, PJRT_Extension_Type_Layouts, nullptr},
+      MemoryLayout_Destroy,
+      MemoryLayout_Serialize,
+      Client_GetDefaultLayout,
+      Buffer_MemoryLayout,
+      Topology_GetDefaultLayout,
+      GetOutputLayouts,
+      GetParameterLayouts};
+  extension.base.next = next;
+  return &extension.base;
+}
+
+} // namespace tilewright::plugin

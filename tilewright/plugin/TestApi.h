@@ -1,0 +1,138 @@
+// What the tests of the C API share: calls without boilerplate.
+#ifndef TILEWRIGHT_PLUGIN_TESTAPI_H
+#define TILEWRIGHT_PLUGIN_TESTAPI_H
+
+#include "tilewright/plugin/Api.h"
+#include "tilewright/plugin/NamedValues.h"
+#include "tilewright/support/Concat.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tilewright::plugin {
+
+/// Arguments as a caller passes them that was built against the same header: everything that it did
+/// not set is garbage, as it is in jaxlib.
+template <typename Args> Args makeArgs(size_t structSize) {
+  Args args;
+  std::memset(&args, 0xa5, sizeof(args));
+  args.struct_size = structSize;
+  if constexpr (requires { args.extension_start; })
+    args.extension_start = nullptr;
+  return args;
+}
+#define TILEWRIGHT_ARGS(name, variable)                                                            \
+  auto variable = makeArgs<PJRT_##name##_Args>(PJRT_##name##_Args_STRUCT_SIZE)
+
+/// The message of an error, which it frees; "" for success.
+inline std::string messageOf(PJRT_Error *error) {
+  if (!error)
+    return "";
+  TILEWRIGHT_ARGS(Error_Message, message);
+  message.error = error;
+  pjrtApi().PJRT_Error_Message(&message);
+  std::string text(message.message, message.message_size);
+  TILEWRIGHT_ARGS(Error_Destroy, destroy);
+  destroy.error = error;
+  pjrtApi().PJRT_Error_Destroy(&destroy);
+  return text;
+}
+#define EXPECT_CALL_OK(call) EXPECT_EQ(messageOf(call), "")
+#define ASSERT_CALL_OK(call) ASSERT_EQ(messageOf(call), "")
+/// The id that a user reads: "E8001".
+#define EXPECT_CALL_ERROR(call, error)                                                             \
+  EXPECT_THAT(messageOf(call), ::testing::StartsWith(idOf(error) + " "))
+
+/// A client that is destroyed at the end.
+struct TestClient {
+  explicit TestClient(int64_t devices = 1) {
+    NamedValues options;
+    options.add("runtime.devices", devices);
+    options.add("runtime.threads", int64_t(1));
+    TILEWRIGHT_ARGS(Client_Create, args);
+    args.create_options = options.data();
+    args.num_options = options.size();
+    EXPECT_CALL_OK(pjrtApi().PJRT_Client_Create(&args));
+    client = args.client;
+  }
+  ~TestClient() {
+    TILEWRIGHT_ARGS(Client_Destroy, args);
+    args.client = client;
+    EXPECT_CALL_OK(pjrtApi().PJRT_Client_Destroy(&args));
+  }
+  PJRT_Device *device(size_t index = 0) const {
+    TILEWRIGHT_ARGS(Client_AddressableDevices, args);
+    args.client = client;
+    EXPECT_CALL_OK(pjrtApi().PJRT_Client_AddressableDevices(&args));
+    return args.addressable_devices[index];
+  }
+  PJRT_Memory *memory(size_t index = 0) const {
+    TILEWRIGHT_ARGS(Client_AddressableMemories, args);
+    args.client = client;
+    EXPECT_CALL_OK(pjrtApi().PJRT_Client_AddressableMemories(&args));
+    return args.addressable_memories[index];
+  }
+  PJRT_Client *client = nullptr;
+};
+
+inline void destroyEvent(PJRT_Event *event) {
+  TILEWRIGHT_ARGS(Event_Destroy, args);
+  args.event = event;
+  EXPECT_CALL_OK(pjrtApi().PJRT_Event_Destroy(&args));
+}
+/// Waits, says what went wrong, and frees it.
+inline std::string await(PJRT_Event *event) {
+  TILEWRIGHT_ARGS(Event_Await, args);
+  args.event = event;
+  std::string message = messageOf(pjrtApi().PJRT_Event_Await(&args));
+  destroyEvent(event);
+  return message;
+}
+
+inline void destroyBuffer(PJRT_Buffer *buffer) {
+  TILEWRIGHT_ARGS(Buffer_Destroy, args);
+  args.buffer = buffer;
+  EXPECT_CALL_OK(pjrtApi().PJRT_Buffer_Destroy(&args));
+}
+
+/// An array of f32 on the client's first device.
+inline PJRT_Buffer *makeBuffer(const TestClient &client, const std::vector<float> &values,
+                               const std::vector<int64_t> &dims,
+                               const std::vector<int64_t> &strides = {}, size_t offset = 0) {
+  TILEWRIGHT_ARGS(Client_BufferFromHostBuffer, args);
+  args.client = client.client;
+  args.data = values.data() + offset;
+  args.type = PJRT_Buffer_Type_F32;
+  args.dims = dims.data();
+  args.num_dims = dims.size();
+  args.byte_strides = strides.empty() ? nullptr : strides.data();
+  args.num_byte_strides = strides.size();
+  args.host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
+  args.device = nullptr;
+  args.memory = client.memory();
+  args.device_layout = nullptr;
+  EXPECT_CALL_OK(pjrtApi().PJRT_Client_BufferFromHostBuffer(&args));
+  EXPECT_EQ(await(args.done_with_host_buffer), "");
+  return args.buffer;
+}
+
+inline std::vector<float> read(PJRT_Buffer *buffer) {
+  TILEWRIGHT_ARGS(Buffer_ToHostBuffer, args);
+  args.src = buffer;
+  args.host_layout = nullptr;
+  args.dst = nullptr;
+  EXPECT_CALL_OK(pjrtApi().PJRT_Buffer_ToHostBuffer(&args));
+  std::vector<float> values(args.dst_size / sizeof(float));
+  args.dst = values.data();
+  EXPECT_CALL_OK(pjrtApi().PJRT_Buffer_ToHostBuffer(&args));
+  EXPECT_EQ(await(args.event), "");
+  return values;
+}
+
+} // namespace tilewright::plugin
+
+#endif // TILEWRIGHT_PLUGIN_TESTAPI_H

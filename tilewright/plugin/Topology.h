@@ -1,0 +1,52 @@
+// PJRT_TopologyDescription and PJRT_DeviceDescription: devices that need not be here.
+#ifndef TILEWRIGHT_PLUGIN_TOPOLOGY_H
+#define TILEWRIGHT_PLUGIN_TOPOLOGY_H
+
+#include "tilewright/plugin/NamedValues.h"
+#include "tilewright/runtime/Device.h"
+#include "tilewright/support/Status.h"
+
+#include <xla/pjrt/c/pjrt_c_api.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Callers keep pointers to every string and list in here.
+struct PJRT_DeviceDescription {
+  PJRT_DeviceDescription() = default;
+  explicit PJRT_DeviceDescription(const tilewright::runtime::Device &device);
+
+  int id = 0;
+  int processIndex = 0;
+  std::string kind, text, debugText;
+  tilewright::plugin::NamedValues attributes;
+};
+
+struct PJRT_TopologyDescription {
+  std::vector<std::unique_ptr<PJRT_DeviceDescription>> owned;
+  std::vector<PJRT_DeviceDescription *> devices;
+  tilewright::plugin::NamedValues attributes;
+};
+
+namespace tilewright::plugin {
+
+/// What the plugin calls itself; docs/design/platform-name.md has the reason.
+const std::string &platformName();
+const std::string &platformVersion();
+
+/// As many CPU devices of one process as `count` says.
+std::unique_ptr<PJRT_TopologyDescription> describeDevices(int64_t count);
+/// The devices of a client.
+std::unique_ptr<PJRT_TopologyDescription>
+describeDevices(std::span<runtime::Device *const> devices);
+
+/// Text that names the devices; equal topologies give equal text.
+std::string serialize(const PJRT_TopologyDescription &topology);
+/// - topology (E8006)
+Result<std::unique_ptr<PJRT_TopologyDescription>> parseTopology(std::string_view text);
+
+} // namespace tilewright::plugin
+
+#endif // TILEWRIGHT_PLUGIN_TOPOLOGY_H

@@ -1,0 +1,143 @@
+// Bytes into buffers, out of them, and from one to another.
+#include "tilewright/plugin/Api.h"
+#include "tilewright/plugin/Buffer.h"
+#include "tilewright/plugin/Event.h"
+#include "tilewright/plugin/Types.h"
+#include "tilewright/support/Concat.h"
+
+namespace tilewright::plugin {
+
+PJRT_Error *Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, buffer);
+  TILEWRIGHT_PJRT_HANDLE(args, client);
+  runtime::HostBuffer host;
+  host.data = args->data;
+  TILEWRIGHT_PJRT_ASSIGN(host.type, toTensorType(args->type, args->dims, args->num_dims));
+  TILEWRIGHT_PJRT_TRY(checkDeviceLayout(args->device_layout, host.type));
+  if (args->byte_strides)
+    host.byteStrides = {args->byte_strides, args->num_byte_strides};
+  host.semantics = static_cast<runtime::HostBufferSemantics>(args->host_buffer_semantics);
+  TILEWRIGHT_PJRT_ASSIGN(runtime::Memory * memory, memoryFor(args->memory, args->device, __func__));
+  runtime::Event done;
+  TILEWRIGHT_PJRT_ASSIGN(std::unique_ptr<runtime::Buffer> buffer,
+                         runtime::Buffer::fromHost(host, *memory, &done));
+  args->done_with_host_buffer = new PJRT_Event{std::move(done)};
+  args->buffer = new PJRT_Buffer(*args->client, std::move(buffer));
+  return nullptr;
+}
+
+PJRT_Error *Buffer_ToHostBuffer(PJRT_Buffer_ToHostBuffer_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, event);
+  TILEWRIGHT_PJRT_HANDLE(args, src);
+  const runtime::Buffer &buffer = *args->src->buffer;
+  if (!args->dst) {
+    args->dst_size = buffer.byteCount();
+    args->event = nullptr;
+    return nullptr;
+  }
+  if (args->dst_size < buffer.byteCount())
+    return toError(
+        Status(Error::pluginArguments, concat("the array has ", buffer.byteCount(),
+                                              " bytes, the destination ", args->dst_size)));
+  TILEWRIGHT_PJRT_ASSIGN(std::vector<int64_t> order,
+                         minorToMajorOf(args->host_layout, buffer.type()));
+  TILEWRIGHT_PJRT_ASSIGN(runtime::Event copied,
+                         buffer.toHost(args->dst, buffer.byteCount(), order));
+  args->event = new PJRT_Event{std::move(copied)};
+  return nullptr;
+}
+
+PJRT_Error *Buffer_CopyRawToHost(PJRT_Buffer_CopyRawToHost_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, event);
+  TILEWRIGHT_PJRT_HANDLE(args, buffer);
+  if (args->offset < 0 || args->transfer_size < 0)
+    return toError(Status(Error::pluginArguments, "a copy begins before its buffer"));
+  TILEWRIGHT_PJRT_ASSIGN(runtime::Event copied, args->buffer->buffer->toHostRaw(
+                                                    args->dst, static_cast<size_t>(args->offset),
+                                                    static_cast<size_t>(args->transfer_size)));
+  args->event = new PJRT_Event{std::move(copied)};
+  return nullptr;
+}
+
+PJRT_Error *Buffer_CopyToDevice(PJRT_Buffer_CopyToDevice_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, dst_buffer);
+  TILEWRIGHT_PJRT_HANDLE(args, buffer);
+  TILEWRIGHT_PJRT_ASSIGN(runtime::Memory * memory, memoryFor(nullptr, args->dst_device, __func__));
+  TILEWRIGHT_PJRT_ASSIGN(std::unique_ptr<runtime::Buffer> copy,
+                         args->buffer->buffer->copyTo(*memory));
+  args->dst_buffer = new PJRT_Buffer(args->buffer->client, std::move(copy));
+  return nullptr;
+}
+
+PJRT_Error *Buffer_CopyToMemory(PJRT_Buffer_CopyToMemory_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, dst_buffer);
+  TILEWRIGHT_PJRT_HANDLE(args, buffer);
+  TILEWRIGHT_PJRT_ASSIGN(runtime::Memory * memory, memoryFor(args->dst_memory, nullptr, __func__));
+  TILEWRIGHT_PJRT_ASSIGN(std::unique_ptr<runtime::Buffer> copy,
+                         args->buffer->buffer->copyTo(*memory));
+  args->dst_buffer = new PJRT_Buffer(args->buffer->client, std::move(copy));
+  return nullptr;
+}
+
+PJRT_Error *Client_CreateUninitializedBuffer(PJRT_Client_CreateUninitializedBuffer_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, buffer);
+  TILEWRIGHT_PJRT_HANDLE(args, client);
+  TILEWRIGHT_PJRT_ASSIGN(
+      artifact::TensorType type,
+      toTensorType(args->shape_element_type, args->shape_dims, args->shape_num_dims));
+  TILEWRIGHT_PJRT_TRY(checkDeviceLayout(args->shape_layout, type));
+  TILEWRIGHT_PJRT_ASSIGN(runtime::Memory * memory, memoryFor(args->memory, args->device, __func__));
+  TILEWRIGHT_PJRT_ASSIGN(std::unique_ptr<runtime::Buffer> buffer,
+                         runtime::Buffer::uninitialized(std::move(type), *memory));
+  args->buffer = new PJRT_Buffer(*args->client, std::move(buffer));
+  return nullptr;
+}
+
+PJRT_Error *Client_CreateErrorBuffer(PJRT_Client_CreateErrorBuffer_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, buffer);
+  TILEWRIGHT_PJRT_HANDLE(args, client);
+  TILEWRIGHT_PJRT_ASSIGN(
+      artifact::TensorType type,
+      toTensorType(args->shape_element_type, args->shape_dims, args->shape_num_dims));
+  TILEWRIGHT_PJRT_ASSIGN(runtime::Memory * memory, memoryFor(args->memory, nullptr, __func__));
+  Status why = toStatus(args->error_code, args->error_message, args->error_message_size);
+  if (why.isOk())
+    return toError(Status(Error::pluginArguments, "an error buffer needs an error"));
+  args->buffer = new PJRT_Buffer(*args->client,
+                                 runtime::Buffer::failed(std::move(type), *memory, std::move(why)));
+  return nullptr;
+}
+
+PJRT_Error *Client_CreateViewOfDeviceBuffer(PJRT_Client_CreateViewOfDeviceBuffer_Args *args) {
+  using Args = PJRT_Client_CreateViewOfDeviceBuffer_Args;
+  TILEWRIGHT_PJRT_ARGS(args, buffer);
+  TILEWRIGHT_PJRT_HANDLE(args, client);
+  TILEWRIGHT_PJRT_ASSIGN(artifact::TensorType type,
+                         toTensorType(args->element_type, args->dims, args->num_dims));
+  TILEWRIGHT_PJRT_TRY(checkDeviceLayout(args->layout, type));
+  TILEWRIGHT_PJRT_ASSIGN(runtime::Memory * memory,
+                         memoryFor(take(args, &Args::memory), args->device, __func__));
+  void *data = args->device_buffer_ptr;
+  auto release = [callback = args->on_delete_callback, data,
+                  argument = args->on_delete_callback_arg] {
+    if (callback)
+      callback(data, argument);
+  };
+  Result<std::unique_ptr<runtime::Buffer>> view =
+      runtime::Buffer::view(data, type, *memory, release);
+  if (!view.isOk()) {
+    // DLPack from others is rarely aligned for us. A copy is what the caller can use, and then the
+    // original is no longer needed.
+    runtime::HostBuffer host;
+    host.data = data;
+    host.type = type;
+    view = runtime::Buffer::fromHost(host, *memory);
+    if (!view.isOk())
+      return toError(std::move(view).takeStatus());
+    release();
+  }
+  args->buffer = new PJRT_Buffer(*args->client, *std::move(view));
+  return nullptr;
+}
+
+} // namespace tilewright::plugin

@@ -1,0 +1,234 @@
+#include "tilewright/plugin/ffi/Call.h"
+
+#include "tilewright/plugin/Types.h"
+#include "tilewright/plugin/ffi/Registry.h"
+#include "tilewright/runtime/StridedCopy.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+namespace tilewright::plugin::ffi {
+namespace {
+
+using artifact::TensorType;
+
+/// XLA keeps two or four elements of these in a byte, first the low bits; we keep one.
+bool isPacked(const TensorType &type) {
+  unsigned bits = numerics::bitWidth(type.element);
+  return bits == 2 || bits == 4;
+}
+
+size_t elementCount(const TensorType &type) {
+  size_t count = 1;
+  for (int64_t size : type.dims)
+    count *= static_cast<size_t>(size);
+  return count;
+}
+
+size_t byteCount(const TensorType &type) {
+  return elementCount(type) * numerics::storageBytes(type.element);
+}
+
+void pack(const TensorType &type, const void *from, std::vector<std::byte> &to) {
+  unsigned bits = numerics::bitWidth(type.element), perByte = 8 / bits;
+  size_t count = elementCount(type);
+  to.assign(count + 1, std::byte(0)); // handlers may assume a byte for each element
+  auto *elements = static_cast<const std::byte *>(from);
+  for (size_t i = 0; i < count; ++i)
+    to[i / perByte] |= (elements[i] & std::byte((1u << bits) - 1)) << (bits * (i % perByte));
+}
+
+void unpack(const TensorType &type, const void *from, std::byte *elements) {
+  unsigned bits = numerics::bitWidth(type.element), perByte = 8 / bits;
+  auto *bytes = static_cast<const std::byte *>(from);
+  for (size_t i = 0, count = elementCount(type); i < count; ++i)
+    elements[i] = (bytes[i / perByte] >> (bits * (i % perByte))) & std::byte((1u << bits) - 1);
+}
+
+/// Buffers with the pointers that the frame wants.
+template <typename Side> struct Buffers {
+  Buffers(std::span<const Side> sides, std::span<void *const> data) {
+    for (size_t i = 0; i < sides.size(); ++i) {
+      const TensorType &type = sides[i].type;
+      XLA_FFI_Buffer buffer = {};
+      buffer.struct_size = XLA_FFI_Buffer_STRUCT_SIZE;
+      buffer.dtype = toDataType(type.element);
+      buffer.data = data[i];
+      buffer.rank = static_cast<int64_t>(type.dims.size());
+      buffer.dims = const_cast<int64_t *>(type.dims.data());
+      buffers.push_back(buffer);
+    }
+    for (XLA_FFI_Buffer &buffer : buffers)
+      pointers.push_back(&buffer);
+  }
+  std::vector<XLA_FFI_Buffer> buffers;
+  std::vector<void *> pointers;
+};
+
+/// Between our order and the handler's.
+void reorder(const TensorType &type, const std::vector<int64_t> &fromOrder, const void *from,
+             const std::vector<int64_t> &toOrder, void *to, ThreadPool *pool) {
+  size_t bytes = numerics::storageBytes(type.element);
+  runtime::copyStrided(static_cast<std::byte *>(to),
+                       runtime::denseStrides(type.dims, bytes, toOrder),
+                       static_cast<const std::byte *>(from),
+                       runtime::denseStrides(type.dims, bytes, fromOrder), type.dims, bytes, pool);
+}
+
+} // namespace
+
+bool Call::Side::needsCopy() const { return isPacked(type) || !order.empty(); }
+
+Result<std::vector<Call::Side>> Call::sidesOf(std::vector<TensorType> types,
+                                              const std::vector<artifact::Attribute> &attributes,
+                                              std::string_view layouts) {
+  std::vector<int64_t> orders;
+  for (const artifact::Attribute &attribute : attributes)
+    if (auto *value = std::get_if<artifact::Elements>(&attribute.value);
+        attribute.name == layouts && value && value->type == numerics::ElementType::i64) {
+      orders.resize(value->bytes.size() / sizeof(int64_t));
+      std::memcpy(orders.data(), value->bytes.data(), orders.size() * sizeof(int64_t));
+    }
+  std::vector<Side> sides;
+  size_t next = 0;
+  for (TensorType &type : types) {
+    size_t rank = type.dims.size();
+    Side side = {std::move(type), {}};
+    if (!orders.empty()) {
+      if (orders.size() - next < rank)
+        return Status(Error::handlerInvalid, "the layouts of a custom call do not fit its buffers");
+      side.order.assign(orders.begin() + static_cast<ptrdiff_t>(next),
+                        orders.begin() + static_cast<ptrdiff_t>(next + rank));
+      next += rank;
+      std::vector<int64_t> sorted = side.order;
+      std::sort(sorted.begin(), sorted.end(), std::greater<>());
+      if (sorted != rowMajor(rank))
+        return Status(Error::handlerInvalid, "a layout of a custom call is not a permutation");
+      if (side.order == sorted)
+        side.order.clear();
+    }
+    sides.push_back(std::move(side));
+  }
+  return sides;
+}
+
+Call::Call(std::string target, const XLA_FFI_Handler_Bundle &handlers,
+           const std::vector<artifact::Attribute> &attributes, std::vector<Side> operands,
+           std::vector<Side> results)
+    : target(std::move(target)), handlers(handlers), attributes(attributes),
+      operandSides(std::move(operands)), resultSides(std::move(results)) {}
+
+Result<std::unique_ptr<Call>> Call::create(std::string target,
+                                           const XLA_FFI_Handler_Bundle &handlers,
+                                           const std::vector<artifact::Attribute> &attributes,
+                                           std::vector<TensorType> operands,
+                                           std::vector<TensorType> results) {
+  TILEWRIGHT_ASSIGN(std::vector<Side> inputs,
+                    sidesOf(std::move(operands), attributes, operandLayouts));
+  TILEWRIGHT_ASSIGN(std::vector<Side> outputs,
+                    sidesOf(std::move(results), attributes, resultLayouts));
+  std::vector<artifact::Attribute> given;
+  for (const artifact::Attribute &attribute : attributes)
+    if (attribute.name != operandLayouts && attribute.name != resultLayouts)
+      given.push_back(attribute);
+  std::unique_ptr<Call> call(
+      new Call(std::move(target), handlers, given, std::move(inputs), std::move(outputs)));
+  if (handlers.instantiate) {
+    XLA_FFI_ExecutionContext context;
+    TILEWRIGHT_TRY(
+        call->runStage(handlers.instantiate, XLA_FFI_ExecutionStage_INSTANTIATE, context, {}, {}));
+    call->instantiated = context.states[XLA_FFI_ExecutionStage_INSTANTIATE];
+  }
+  return call;
+}
+
+Call::~Call() {
+  if (instantiated.object)
+    Registry::global().destroy(instantiated.type, instantiated.object);
+}
+
+Status Call::run(std::span<const void *const> operands, std::span<void *const> results,
+                 const CallContext &given) {
+  // Copies of the buffers that the handler cannot use as they are.
+  std::deque<std::vector<std::byte>> copies;
+  std::vector<void *> inputs, outputs;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Side &side = operandSides[i];
+    inputs.push_back(const_cast<void *>(operands[i]));
+    if (!side.order.empty()) {
+      std::vector<std::byte> &copy = copies.emplace_back(byteCount(side.type));
+      reorder(side.type, {}, inputs[i], side.order, copy.data(), given.pool);
+      inputs[i] = copy.data();
+    }
+    if (isPacked(side.type)) {
+      std::vector<std::byte> &copy = copies.emplace_back();
+      pack(side.type, inputs[i], copy);
+      inputs[i] = copy.data();
+    }
+  }
+  for (size_t i = 0; i < results.size(); ++i)
+    outputs.push_back(resultSides[i].needsCopy()
+                          ? copies.emplace_back(byteCount(resultSides[i].type) + 1).data()
+                          : results[i]);
+
+  XLA_FFI_ExecutionContext context;
+  context.userData = given.userData;
+  context.pool = given.pool;
+  context.runId = given.runId;
+  context.deviceOrdinal = given.deviceOrdinal;
+  context.states[XLA_FFI_ExecutionStage_INSTANTIATE] = instantiated;
+  struct Stage {
+    XLA_FFI_Handler *handler;
+    XLA_FFI_ExecutionStage stage;
+  };
+  Status status;
+  for (Stage stage : {Stage{handlers.prepare, XLA_FFI_ExecutionStage_PREPARE},
+                      Stage{handlers.initialize, XLA_FFI_ExecutionStage_INITIALIZE},
+                      Stage{handlers.execute, XLA_FFI_ExecutionStage_EXECUTE}})
+    if (stage.handler && status.isOk())
+      status = runStage(stage.handler, stage.stage, context, inputs, outputs);
+  for (size_t stage = 1; stage < context.states.size(); ++stage)
+    if (context.states[stage].object)
+      Registry::global().destroy(context.states[stage].type, context.states[stage].object);
+
+  for (size_t i = 0; status.isOk() && i < results.size(); ++i) {
+    const Side &side = resultSides[i];
+    std::vector<std::byte> unpacked;
+    if (isPacked(side.type)) {
+      unpacked.resize(byteCount(side.type));
+      unpack(side.type, outputs[i], unpacked.data());
+      outputs[i] = unpacked.data();
+    }
+    if (side.needsCopy())
+      reorder(side.type, side.order, outputs[i], {}, results[i], given.pool);
+  }
+  return status;
+}
+
+Status Call::runStage(XLA_FFI_Handler *handler, XLA_FFI_ExecutionStage stage,
+                      XLA_FFI_ExecutionContext &context, std::span<void *const> operands,
+                      std::span<void *const> results) {
+  // Only stages of a run have buffers; instantiation has the attributes alone.
+  bool hasBuffers = stage != XLA_FFI_ExecutionStage_INSTANTIATE;
+  Buffers<Side> inputs(std::span(operandSides).first(hasBuffers ? operandSides.size() : 0),
+                       operands);
+  Buffers<Side> outputs(std::span(resultSides).first(hasBuffers ? resultSides.size() : 0), results);
+  std::vector<XLA_FFI_ArgType> argTypes(inputs.pointers.size(), XLA_FFI_ArgType_BUFFER);
+  std::vector<XLA_FFI_RetType> retTypes(outputs.pointers.size(), XLA_FFI_RetType_BUFFER);
+  XLA_FFI_CallFrame frame = {};
+  frame.struct_size = XLA_FFI_CallFrame_STRUCT_SIZE;
+  frame.api = &functions();
+  frame.ctx = &context;
+  frame.stage = stage;
+  frame.args = {XLA_FFI_Args_STRUCT_SIZE, nullptr, static_cast<int64_t>(argTypes.size()),
+                argTypes.data(), inputs.pointers.data()};
+  frame.rets = {XLA_FFI_Rets_STRUCT_SIZE, nullptr, static_cast<int64_t>(retTypes.size()),
+                retTypes.data(), outputs.pointers.data()};
+  frame.attrs = attributes.frame();
+  Status status = takeError(handler(&frame));
+  Status finished = takeFuture(frame.future);
+  return status.isOk() ? std::move(finished) : std::move(status);
+}
+
+} // namespace tilewright::plugin::ffi

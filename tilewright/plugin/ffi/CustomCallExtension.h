@@ -1,0 +1,29 @@
+// Our own extension of the C API: registers all four stages of a handler.
+// PJRT's FFI extension takes the stage `execute` alone; python/ uses this one.
+#ifndef TILEWRIGHT_PLUGIN_FFI_CUSTOMCALLEXTENSION_H
+#define TILEWRIGHT_PLUGIN_FFI_CUSTOMCALLEXTENSION_H
+
+#include <xla/pjrt/c/pjrt_c_api.h>
+
+extern "C" {
+
+/// "TWCC"; far from the numbers that PJRT gives out.
+enum { TILEWRIGHT_CUSTOM_CALL_EXTENSION = 0x54574343 };
+
+struct TILEWRIGHT_Register_Custom_Call_Args {
+  size_t struct_size;
+  const char *target_name;
+  size_t target_name_size;
+  void *instantiate; // XLA_FFI_Handler, or null
+  void *prepare;
+  void *initialize;
+  void *execute;
+};
+
+struct TILEWRIGHT_CustomCall_Extension {
+  PJRT_Extension_Base base;
+  PJRT_Error *(*register_custom_call)(TILEWRIGHT_Register_Custom_Call_Args *args);
+};
+}
+
+#endif // TILEWRIGHT_PLUGIN_FFI_CUSTOMCALLEXTENSION_H

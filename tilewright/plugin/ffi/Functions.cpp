@@ -1,0 +1,190 @@
+#include "tilewright/plugin/ffi/Functions.h"
+
+#include "tilewright/plugin/ffi/Registry.h"
+#include "tilewright/support/Concat.h"
+
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <thread>
+
+struct XLA_FFI_Error {
+  tilewright::Code code;
+  std::string message;
+};
+
+struct XLA_FFI_Future {
+  std::mutex mutex;
+  std::condition_variable completed;
+  bool isDone = false;
+  tilewright::Status status;
+};
+
+namespace tilewright::plugin::ffi {
+namespace {
+
+XLA_FFI_Error *fail(Code code, std::string message) {
+  return new XLA_FFI_Error{code, std::move(message)};
+}
+XLA_FFI_Error *fail(const Status &status) {
+  return status.isOk() ? nullptr : fail(status.code(), status.toString());
+}
+std::string_view textOf(XLA_FFI_ByteSpan span) { return {span.ptr, span.len}; }
+
+XLA_FFI_Error *createError(XLA_FFI_Error_Create_Args *args) {
+  return fail(static_cast<Code>(args->errc), args->message ? args->message : "");
+}
+void getMessage(XLA_FFI_Error_GetMessage_Args *args) {
+  args->message = args->error->message.c_str();
+}
+void destroyError(XLA_FFI_Error_Destroy_Args *args) { delete args->error; }
+
+XLA_FFI_Error *registerHandler(XLA_FFI_Handler_Register_Args *args) {
+  return fail(Registry::global().addHandlers(textOf(args->name), args->bundle));
+}
+XLA_FFI_Error *registerType(XLA_FFI_Type_Register_Args *args) {
+  return fail(Registry::global().addType(textOf(args->name), args->type_id->type_id,
+                                         args->type_info ? args->type_info->deleter : nullptr));
+}
+
+XLA_FFI_Error *getStream(XLA_FFI_Stream_Get_Args *args) {
+  args->stream = nullptr;
+  return fail(Code::unimplemented, "a CPU device has no stream");
+}
+
+XLA_FFI_Error *getUserData(XLA_FFI_ExecutionContext_Get_Args *args) {
+  args->data = nullptr;
+  if (const UserData *userData = args->ctx->userData)
+    if (auto found = userData->find(args->type_id->type_id); found != userData->end())
+      args->data = found->second;
+  return args->data ? nullptr
+                    : fail(Code::notFound, concat("the caller passed no user data of type ",
+                                                  args->type_id->type_id));
+}
+
+XLA_FFI_Error *setState(XLA_FFI_State_Set_Args *args) {
+  State &state = args->ctx->states[static_cast<size_t>(args->stage) & 3];
+  if (state.object)
+    return fail(Code::failedPrecondition, "a stage can keep one state");
+  state = {args->type_id->type_id, args->state};
+  return nullptr;
+}
+
+XLA_FFI_Error *getState(XLA_FFI_State_Get_Args *args) {
+  const State &state = args->ctx->states[static_cast<size_t>(args->stage) & 3];
+  if (!state.object)
+    return fail(Code::notFound, "the stage has kept no state");
+  if (state.type != args->type_id->type_id)
+    return fail(Code::invalidArgument,
+                concat("the state has type ", state.type, ", asked for ", args->type_id->type_id));
+  args->state = state.object;
+  return nullptr;
+}
+
+XLA_FFI_Error *allocate(XLA_FFI_DeviceMemory_Allocate_Args *args) {
+  size_t alignment = std::max<size_t>(args->alignment, 64);
+  size_t size = (args->size + alignment - 1) / alignment * alignment;
+  args->data = std::aligned_alloc(alignment, std::max(size, alignment));
+  return args->data ? nullptr
+                    : fail(Code::resourceExhausted, concat("a handler asked for ", args->size,
+                                                           " bytes, which there are "
+                                                           "not"));
+}
+XLA_FFI_Error *release(XLA_FFI_DeviceMemory_Free_Args *args) {
+  std::free(args->data);
+  return nullptr;
+}
+
+// Handlers that schedule and then wait need a thread besides their own, which the pool, being one
+// for loops, does not promise.
+XLA_FFI_Error *schedule(XLA_FFI_ThreadPool_Schedule_Args *args) {
+  std::thread([task = args->task, data = args->data] { task(data); }).detach();
+  return nullptr;
+}
+XLA_FFI_Error *countThreads(XLA_FFI_ThreadPool_NumThreads_Args *args) {
+  *args->num_threads = args->ctx->pool ? args->ctx->pool->threadCount() : 1;
+  return nullptr;
+}
+
+XLA_FFI_Error *createFuture(XLA_FFI_Future_Create_Args *args) {
+  args->future = new XLA_FFI_Future;
+  return nullptr;
+}
+void complete(XLA_FFI_Future &future, Status status) {
+  std::lock_guard lock(future.mutex);
+  future.status = std::move(status);
+  future.isDone = true;
+  future.completed.notify_all();
+}
+XLA_FFI_Error *setAvailable(XLA_FFI_Future_SetAvailable_Args *args) {
+  complete(*args->future, Status());
+  return nullptr;
+}
+XLA_FFI_Error *setFutureError(XLA_FFI_Future_SetError_Args *args) {
+  complete(*args->future, takeError(args->error));
+  return nullptr;
+}
+
+XLA_FFI_Error *getRunId(XLA_FFI_RunId_Get_Args *args) {
+  args->run_id = args->ctx->runId;
+  return nullptr;
+}
+XLA_FFI_Error *getDeviceOrdinal(XLA_FFI_DeviceOrdinal_Get_Args *args) {
+  args->device_ordinal = args->ctx->deviceOrdinal;
+  return nullptr;
+}
+
+} // namespace
+
+const XLA_FFI_Api &functions() {
+  static const XLA_FFI_Api api = {
+      XLA_FFI_Api_STRUCT_SIZE,
+      nullptr,
+      {XLA_FFI_Api_Version_STRUCT_SIZE, nullptr, XLA_FFI_API_MAJOR, XLA_FFI_API_MINOR},
+      nullptr, // XLA's own handlers use this; they are not called from here
+      createError,
+      getMessage,
+      destroyError,
+      registerHandler,
+      getStream,
+      registerType,
+      getUserData,
+      setState,
+      getState,
+      allocate,
+      release,
+      schedule,
+      countThreads,
+      createFuture,
+      setAvailable,
+      setFutureError,
+      getRunId,
+      getDeviceOrdinal,
+  };
+  return api;
+}
+
+Status takeError(XLA_FFI_Error *error) {
+  if (!error)
+    return Status();
+  Code code = error->code == Code::ok ? Code::unknown : error->code;
+  Status status(code, std::move(error->message));
+  delete error;
+  return status;
+}
+
+Status takeFuture(XLA_FFI_Future *future) {
+  if (!future)
+    return Status();
+  Status status;
+  {
+    std::unique_lock lock(future->mutex);
+    future->completed.wait(lock, [&] { return future->isDone; });
+    status = std::move(future->status);
+  }
+  delete future;
+  return status;
+}
+
+} // namespace tilewright::plugin::ffi

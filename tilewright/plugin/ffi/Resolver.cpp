@@ -1,0 +1,78 @@
+#include "tilewright/plugin/ffi/Resolver.h"
+
+#include "tilewright/plugin/ffi/Call.h"
+#include "tilewright/plugin/ffi/PythonCallback.h"
+#include "tilewright/plugin/ffi/Registry.h"
+#include "tilewright/runtime/Device.h"
+#include "tilewright/support/Concat.h"
+
+#include <optional>
+
+namespace tilewright::plugin::ffi {
+namespace {
+
+using runtime::cpu::CustomCall;
+using runtime::cpu::CustomCallRun;
+using runtime::cpu::CustomCallSite;
+
+CallContext contextOf(const runtime::cpu::RunContext &run) {
+  auto *device = static_cast<const runtime::Device *>(run.device);
+  return {static_cast<const UserData *>(run.userContext), &run.pool, run.runId,
+          device ? device->localId() : 0};
+}
+
+/// Pointers to bytes as pointers to anything.
+std::span<const void *const> untyped(std::span<const std::byte *const> pointers) {
+  return {reinterpret_cast<const void *const *>(pointers.data()), pointers.size()};
+}
+std::span<void *const> untyped(std::span<std::byte *const> pointers) {
+  return {reinterpret_cast<void *const *>(pointers.data()), pointers.size()};
+}
+
+class HandlerCall final : public CustomCall {
+public:
+  explicit HandlerCall(std::unique_ptr<Call> call) : call(std::move(call)) {}
+  Status run(const CustomCallRun &run) const override {
+    return call->run(untyped(run.operands), untyped(run.results), contextOf(run.context));
+  }
+
+private:
+  const std::unique_ptr<Call> call;
+};
+
+class CallbackCall final : public CustomCall {
+public:
+  explicit CallbackCall(PythonCallback callback) : callback(std::move(callback)) {}
+  Status run(const CustomCallRun &run) const override {
+    return callback.run(untyped(run.operands), untyped(run.results), contextOf(run.context));
+  }
+
+private:
+  const PythonCallback callback;
+};
+
+} // namespace
+
+Result<std::unique_ptr<CustomCall>> Resolver::prepare(const CustomCallSite &site) {
+  const std::string &target = site.step->target;
+  std::vector<artifact::TensorType> operands(site.operands.begin(), site.operands.end());
+  std::vector<artifact::TensorType> results(site.results.begin(), site.results.end());
+  if (isPythonCallback(target)) {
+    TILEWRIGHT_ASSIGN(
+        PythonCallback callback,
+        PythonCallback::create(site.step->attributes, std::move(operands), std::move(results)));
+    return std::unique_ptr<CustomCall>(std::make_unique<CallbackCall>(std::move(callback)));
+  }
+  std::optional<XLA_FFI_Handler_Bundle> handlers = Registry::global().find(target);
+  if (!handlers)
+    return Status(Error::customCallUnknown,
+                  concat("nobody has registered the custom call '", target,
+                         "'; call jax.ffi.register_ffi_target('", target,
+                         "', …, platform='cpu') before the program is compiled"));
+  TILEWRIGHT_ASSIGN(std::unique_ptr<Call> call,
+                    Call::create(target, *handlers, site.step->attributes, std::move(operands),
+                                 std::move(results)));
+  return std::unique_ptr<CustomCall>(std::make_unique<HandlerCall>(std::move(call)));
+}
+
+} // namespace tilewright::plugin::ffi

@@ -1,0 +1,19 @@
+// Resolver: finds who answers the custom calls of a program.
+#ifndef TILEWRIGHT_PLUGIN_FFI_RESOLVER_H
+#define TILEWRIGHT_PLUGIN_FFI_RESOLVER_H
+
+#include "tilewright/runtime/cpu/RunContext.h"
+
+namespace tilewright::plugin::ffi {
+
+/// Python callbacks, then the handlers that were registered by name. Thread-safe.
+class Resolver final : public runtime::cpu::CustomCallResolver {
+public:
+  /// - customCallUnknown (E5034): nobody has registered the target.
+  Result<std::unique_ptr<runtime::cpu::CustomCall>>
+  prepare(const runtime::cpu::CustomCallSite &site) override;
+};
+
+} // namespace tilewright::plugin::ffi
+
+#endif // TILEWRIGHT_PLUGIN_FFI_RESOLVER_H
