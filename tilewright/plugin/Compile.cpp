@@ -17,6 +17,15 @@ namespace {
 /// Address space only; pages are taken as far as the stack is used.
 constexpr size_t stackBytes = size_t(512) << 20;
 
+/// Programs above this, with large constants, are not kept for people to read.
+constexpr size_t sourceLimit = size_t(1) << 20;
+
+std::shared_ptr<const std::string> sourceOf(const PJRT_Program *program) {
+  if (program->code_size > sourceLimit)
+    return nullptr;
+  return std::make_shared<const std::string>(program->code, program->code_size);
+}
+
 /// Runs `work` on a thread with a large stack and waits for it; here, if there can be no thread.
 void runOnLargeStack(const std::function<void()> &work) {
   pthread_attr_t attributes;
@@ -68,6 +77,7 @@ PJRT_Error *Client_Compile(PJRT_Client_Compile_Args *args) {
                          compileProgram(args->program, options, args->client->options));
   TILEWRIGHT_PJRT_ASSIGN(args->executable, loadExecutable(*args->client, std::move(executable),
                                                           options, std::string(bytes)));
+  args->executable->source = sourceOf(args->program);
   return nullptr;
 }
 
@@ -83,7 +93,8 @@ PJRT_Error *Compile(PJRT_Compile_Args *args) {
     TILEWRIGHT_PJRT_TRY(ours.setFromEnvironment());
   TILEWRIGHT_PJRT_ASSIGN(std::shared_ptr<const artifact::Executable> executable,
                          compileProgram(args->program, options, std::move(ours)));
-  args->executable = new PJRT_Executable(std::move(executable), std::string(bytes));
+  args->executable =
+      new PJRT_Executable(std::move(executable), std::string(bytes), sourceOf(args->program));
   return nullptr;
 }
 
