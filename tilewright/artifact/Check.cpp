@@ -135,7 +135,7 @@ private:
       }
     }
     for (size_t i = 0; i < isStored.size(); ++i)
-      if (!isStored[i] && resultBytes[i] > 0)
+      if (!isStored[i] && resultBytes[i] > 0 && executable.results[i].aliasOf == none)
         return allocation("result ", i, " has no allocation");
     return Status();
   }

@@ -24,7 +24,8 @@ inline constexpr int64_t maxBytes = int64_t(1) << 56;
 ///  - Indices are in range; enums have been checked by whoever decoded them.
 ///  - Types have a size. Allocations of parameters and results have that of
 ///    their type; constants and temporaries lie inside their section or arena,
-///    at multiples of 64. Each result that has bytes has an allocation.
+///    at multiples of 64. Each result that has bytes has an
+///    allocation, or takes over a parameter's memory, where it may be left.
 ///  - Slices begin at a multiple of 64 and lie inside their allocation; operands
 ///    have exactly the bytes of their type; copies have equal bytes; a predicate
 ///    has a byte and a selector four.

@@ -83,6 +83,14 @@ TEST(CheckExecutable, AllocationsFitWhereTheyAreKept) {
                 [](auto &e) { e.allocations[3] = {Storage::constant, 0, 64, 0}; });
 }
 
+TEST(CheckExecutable, AResultMayBeLeftInTheParameterItTakesOver) {
+  Executable e = sampleExecutable(); // its first result is one
+  e.allocations[2] = {Storage::temporary, 64, 128, 0};
+  EXPECT_TRUE(checkExecutable(e).isOk());
+  e.results[0].aliasOf = none;
+  expectFailure(e, Error::executableAllocation, "result 0 has no allocation");
+}
+
 TEST(CheckExecutable, SlicesFitTheirAllocationAndUse) {
   const auto slice = Error::executableSlice;
   expectFailure(slice, "a slice of 128 bytes at 64, which must be a multiple of 64 inside the 128",

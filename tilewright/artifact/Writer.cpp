@@ -78,7 +78,9 @@ std::vector<std::byte> writeExecutable(const Executable &executable) {
     put(file, entry + 8, offsets[i]);
     put(file, entry + 16, uint64_t(sections[i].size()));
     file.resize(offsets[i]);
-    file.insert(file.end(), sections[i].begin(), sections[i].end());
+    // Pointers, because only those are copied as one piece.
+    const std::byte *data = sections[i].data();
+    file.insert(file.end(), data, data + sections[i].size());
   }
   seal(file);
   return file;

@@ -1,3 +1,4 @@
+#include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/stablehlo/ControlFlowOps.h"
 #include "tilewright/interpret/Evaluation.h"
 
@@ -35,6 +36,10 @@ void addControlFlowHandlers(HandlerTable &table) {
     return call.give(call.run(op.getBranches()[static_cast<size_t>(branch)], {}));
   });
   add<stablehlo::WhileOp, evaluateWhile>(table);
+  // What becomes one kernel means what its ops mean.
+  add<exec::FusionOp>(table, [](exec::FusionOp op, OpCall &call) {
+    return call.give(call.run(op.getBody(), std::move(call.operands)));
+  });
   add<stablehlo::OptimizationBarrierOp>(table,
                                         [](stablehlo::OptimizationBarrierOp op, OpCall &call) {
                                           call.results = std::move(call.operands);

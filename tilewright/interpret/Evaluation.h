@@ -118,6 +118,7 @@ void addControlFlowHandlers(HandlerTable &table);
 void addCallHandlers(HandlerTable &table);
 void addCollectiveHandlers(HandlerTable &table);
 void addShardingHandlers(HandlerTable &table);
+void addTileHandlers(HandlerTable &table);
 
 /// Adds `handle`, which takes the op as its own class:
 ///   add<stablehlo::IotaOp>(table, [](stablehlo::IotaOp op, OpCall &call) { … });

@@ -19,6 +19,7 @@ static const HandlerTable &handlers() {
     addCallHandlers(table);
     addCollectiveHandlers(table);
     addShardingHandlers(table);
+    addTileHandlers(table);
     return table;
   }();
   return table;

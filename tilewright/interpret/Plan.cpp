@@ -8,8 +8,14 @@
 namespace tilewright::interpret {
 
 Result<std::unique_ptr<FunctionPlan>> FunctionPlan::create(mlir::Region &body) {
+  return create(mlir::MutableArrayRef<mlir::Region>(body));
+}
+
+Result<std::unique_ptr<FunctionPlan>>
+FunctionPlan::create(mlir::MutableArrayRef<mlir::Region> regions) {
   auto plan = std::make_unique<FunctionPlan>();
-  TILEWRIGHT_TRY(plan->addRegion(body));
+  for (mlir::Region &region : regions)
+    TILEWRIGHT_TRY(plan->addRegion(region));
   return plan;
 }
 

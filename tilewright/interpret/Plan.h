@@ -56,6 +56,8 @@ class FunctionPlan {
 public:
   /// - interpretOp: an op has no handler, or a region has several blocks.
   static Result<std::unique_ptr<FunctionPlan>> create(mlir::Region &body);
+  /// The regions of one op that is evaluated by itself.
+  static Result<std::unique_ptr<FunctionPlan>> create(mlir::MutableArrayRef<mlir::Region> regions);
 
   unsigned slotCount() const { return nextSlot; }
   const BlockPlan &planOf(mlir::Region &region) const { return blocks.at(&region.front()); }

@@ -6,16 +6,10 @@
 #include "tilewright/plugin/LoadedExecutable.h"
 #include "tilewright/support/Concat.h"
 
-#include <pthread.h>
-
-#include <functional>
 #include <optional>
 
 namespace tilewright::plugin {
 namespace {
-
-/// Address space only; pages are taken as far as the stack is used.
-constexpr size_t stackBytes = size_t(512) << 20;
 
 /// Programs above this, with large constants, are not kept for people to read.
 constexpr size_t sourceLimit = size_t(1) << 20;
@@ -24,25 +18,6 @@ std::shared_ptr<const std::string> sourceOf(const PJRT_Program *program) {
   if (program->code_size > sourceLimit)
     return nullptr;
   return std::make_shared<const std::string>(program->code, program->code_size);
-}
-
-/// Runs `work` on a thread with a large stack and waits for it; here, if there can be no thread.
-void runOnLargeStack(const std::function<void()> &work) {
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, stackBytes);
-  pthread_t thread;
-  auto enter = [](void *argument) -> void * {
-    (*static_cast<const std::function<void()> *>(argument))();
-    return nullptr;
-  };
-  int failed =
-      pthread_create(&thread, &attributes, enter, const_cast<std::function<void()> *>(&work));
-  pthread_attr_destroy(&attributes);
-  if (failed)
-    work();
-  else
-    pthread_join(thread, nullptr);
 }
 
 } // namespace
@@ -56,12 +31,12 @@ compileProgram(const PJRT_Program *program, const CompileOptions &compileOptions
                          format, "'; jax.jit and jax.export write one"));
   TILEWRIGHT_TRY(compileOptions.apply(options));
   driver::CompileRequest request;
-  request.artifact = std::as_bytes(std::span(program->code, program->code_size));
   request.replicas = compileOptions.replicas;
   request.partitions = compileOptions.partitions;
   request.options = std::move(options);
+  ArtifactFile file(std::string_view(program->code, program->code_size), "the program");
   std::optional<Result<artifact::Executable>> compiled;
-  runOnLargeStack([&] { compiled.emplace(driver::compile(request)); });
+  driver::runOnLargeStack([&] { compiled.emplace(driver::compile(std::move(file), request)); });
   if (!compiled->isOk())
     return std::move(*compiled).takeStatus();
   return std::make_shared<const artifact::Executable>(**std::move(compiled));

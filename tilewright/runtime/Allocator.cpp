@@ -154,8 +154,15 @@ Allocator::Block Allocator::open(Live *live, size_t bytes, Account account, Labe
   book.largest = std::max(book.largest, size);
   ++book.count;
   ++book.live;
-  if (trace::isOn())
+  if (trace::isOn()) {
     trace::counter("bytes in use", inUse);
+    // Looked at anew when the peak has grown by a sixteenth, so a growing heap is not walked
+    // through for each block.
+    if (inUse > peakSeen + peakSeen / 16) {
+      peakSeen = inUse;
+      peakUsers = largestLocked(10);
+    }
+  }
   Block block;
   block.allocator = shared_from_this();
   block.live = live;
@@ -221,22 +228,30 @@ void Allocator::resetPeak(Account account) {
 }
 
 std::vector<std::string> Allocator::largest(size_t count) const {
+  std::lock_guard lock(mutex);
+  return largestLocked(count);
+}
+
+std::vector<std::string> Allocator::largestAtPeak() const {
+  std::lock_guard lock(mutex);
+  return peakUsers;
+}
+
+/// The caller holds the mutex.
+std::vector<std::string> Allocator::largestLocked(size_t count) const {
   struct Row {
     size_t bytes;
     std::string text;
   };
   std::vector<Row> rows; // largest first
-  {
-    std::lock_guard lock(mutex);
-    for (Link *link = lists->live.next; link != &lists->live; link = link->next) {
-      const Live *live = Live::ofAge(link);
-      if (rows.size() == count && (count == 0 || rows.back().bytes >= live->size))
-        continue;
-      auto place = std::find_if(rows.begin(), rows.end(),
-                                [&](const Row &row) { return row.bytes < live->size; });
-      rows.insert(place, {live->size, live->label.toString()});
-      rows.resize(std::min(rows.size(), count));
-    }
+  for (Link *link = lists->live.next; link != &lists->live; link = link->next) {
+    const Live *live = Live::ofAge(link);
+    if (rows.size() == count && (count == 0 || rows.back().bytes >= live->size))
+      continue;
+    auto place = std::find_if(rows.begin(), rows.end(),
+                              [&](const Row &row) { return row.bytes < live->size; });
+    rows.insert(place, {live->size, live->label.toString()});
+    rows.resize(std::min(rows.size(), count));
   }
   std::vector<std::string> texts;
   for (const Row &row : rows)

@@ -79,6 +79,9 @@ public:
   /// The largest live blocks, largest first: "1.5 GiB result 3 of jit_step".
   std::vector<std::string> largest(size_t count) const;
 
+  /// The same at the highest use that was seen while tracing, give or take a sixteenth.
+  std::vector<std::string> largestAtPeak() const;
+
   /// What a request of `bytes` takes.
   static size_t sizeClassOf(size_t bytes);
 
@@ -87,6 +90,7 @@ private:
   Block open(Live *live, size_t bytes, Account account, Label &&label);
   void release(Live *live);
   int64_t bytesInUse() const;
+  std::vector<std::string> largestLocked(size_t count) const;
   Status exhausted(size_t bytes, const Label &label, const std::string &why) const;
 
   struct Books {
@@ -101,6 +105,8 @@ private:
   // guarded by mutex:
   std::vector<Books> books;
   int64_t inUse = 0, cached = 0;
+  int64_t peakSeen = 0;
+  std::vector<std::string> peakUsers;
 };
 
 class Allocator::Block {

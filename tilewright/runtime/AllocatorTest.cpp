@@ -1,5 +1,6 @@
 #include "tilewright/runtime/Allocator.h"
 #include "tilewright/runtime/cpu/HostMemory.h"
+#include "tilewright/support/Trace.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -123,6 +124,19 @@ TEST(Allocator, StatisticsAreKeptByAccount) {
   EXPECT_EQ(statistics.bytesLimit, 1 << 30);
   allocator->resetPeak(other);
   EXPECT_EQ(allocator->statistics(other).peakBytesInUse, 0);
+}
+
+TEST(Allocator, WhileTracingItRemembersWhoHeldMostAtThePeak) {
+  auto allocator = make(1 << 30, 0);
+  trace::start();
+  {
+    auto large = allocator->allocate(8 << 20, 0, {"host array"});
+    auto larger = allocator->allocate(9 << 20, 0, {"copy"});
+  }
+  auto small = allocator->allocate(1 << 20, 0, {"buffer"});
+  trace::stop();
+  EXPECT_THAT(allocator->largestAtPeak(), ElementsAre("9 MiB copy", "8 MiB host array"));
+  EXPECT_THAT(trace::toJson(), HasSubstr("bytes in use"));
 }
 
 TEST(Allocator, ABlockKeepsItsAllocator) {

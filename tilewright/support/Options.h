@@ -48,7 +48,10 @@ struct Options {
 };
 
 using ImportOptions = Options::import_options;
+using CompileOptions = Options::compile_options;
 using InterpretOptions = Options::interpret_options;
+using SimplifyOptions = Options::simplify_options;
+using FuseOptions = Options::fuse_options;
 using RuntimeOptions = Options::runtime_options;
 
 } // namespace tilewright

@@ -1,12 +1,15 @@
 #include "tilewright/support/ThreadPool.h"
+#include "tilewright/support/Trace.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace tilewright {
 
 struct ThreadPool::Loop {
   Piece piece;
   void *context;
+  std::string_view name; // what a timeline shows for the threads that help
   int64_t count, step;
   std::atomic<int64_t> next = 0;
   std::atomic<unsigned> inside = 0; // workers that may still touch this loop
@@ -19,6 +22,14 @@ constexpr int looksBeforeSleep = 2000;
 constexpr int64_t piecesPerThread = 4;
 
 static thread_local bool insideLoop = false;
+
+static void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
 
 bool ThreadPool::isInsideLoop() { return insideLoop; }
 
@@ -38,45 +49,58 @@ ThreadPool::~ThreadPool() {
     worker.join();
 }
 
-void ThreadPool::takePieces(Loop &loop) {
+/// Does the next piece of a loop; false if there is none.
+bool ThreadPool::takePiece(Loop &loop) {
+  int64_t begin = loop.next.fetch_add(loop.step, std::memory_order_relaxed);
+  if (begin >= loop.count)
+    return false;
   insideLoop = true;
-  for (;;) {
-    int64_t begin = loop.next.fetch_add(loop.step, std::memory_order_relaxed);
-    if (begin >= loop.count)
-      break;
-    loop.piece(loop.context, begin, std::min(begin + loop.step, loop.count));
-  }
+  loop.piece(loop.context, begin, std::min(begin + loop.step, loop.count));
   insideLoop = false;
+  return true;
 }
 
 void ThreadPool::run(int64_t count, int64_t grain, Piece piece, void *context) {
-  std::lock_guard myTurn(turn);
   int64_t pieces = piecesPerThread * threadCount();
   int64_t step = std::max<int64_t>({grain, (count + pieces - 1) / pieces, 1});
-  Loop mine{piece, context, count, step};
+  Loop mine{piece, context, trace::currentName(), count, step};
+  // While another caller has the threads, working alone is better than waiting.
+  std::unique_lock myTurn(turn, std::try_to_lock);
+  while (!myTurn) {
+    if (!takePiece(mine))
+      return;
+    (void)myTurn.try_lock();
+  }
   {
     std::lock_guard lock(mutex);
     loop = &mine;
     round.fetch_add(1, std::memory_order_release);
   }
   started.notify_all();
-  takePieces(mine);
-  // Nobody new may enter; those inside must leave before `mine` goes away.
-  std::unique_lock lock(mutex);
-  loop = nullptr;
-  finished.wait(lock, [&] { return mine.inside.load(std::memory_order_acquire) == 0; });
+  while (takePiece(mine))
+    ;
+  // Nobody new may enter; those inside must leave before `mine` goes away. They are in their last
+  // piece, so looking is better than sleeping.
+  {
+    std::lock_guard lock(mutex);
+    loop = nullptr;
+  }
+  auto isEmpty = [&] { return mine.inside.load(std::memory_order_acquire) == 0; };
+  for (int look = 0; look < looksBeforeSleep && !isEmpty(); ++look)
+    relax();
+  if (!isEmpty()) {
+    std::unique_lock lock(mutex);
+    finished.wait(lock, isEmpty);
+  }
 }
 
 void ThreadPool::workUntilStopped() {
+  trace::nameThread("worker");
   uint64_t seen = 0;
   for (;;) {
     for (int look = 0; look < looksBeforeSleep && round.load(std::memory_order_acquire) == seen;
          ++look)
-#if defined(__x86_64__)
-      __builtin_ia32_pause();
-#else
-      std::this_thread::yield();
-#endif
+      relax();
     Loop *current = nullptr;
     {
       std::unique_lock lock(mutex);
@@ -90,7 +114,11 @@ void ThreadPool::workUntilStopped() {
     }
     if (!current)
       continue;
-    takePieces(*current);
+    {
+      trace::Span span("worker", current->name);
+      while (takePiece(*current))
+        ;
+    }
     {
       std::lock_guard lock(mutex);
       current->inside.fetch_sub(1, std::memory_order_release);

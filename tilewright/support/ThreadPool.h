@@ -19,7 +19,8 @@ namespace tilewright {
 ///
 ///   pool.parallelFor(rows, /*grain=*/16, [&](int64_t begin, int64_t end) { … });
 ///
-/// Thread-safe: loops of different callers take turns.
+/// Thread-safe. One loop has the threads at a time; whoever comes meanwhile begins
+/// alone and is joined by them when they are free.
 class ThreadPool {
 public:
   /// `threads` counts the caller; at least 1.
@@ -54,7 +55,7 @@ private:
   static bool isInsideLoop();
   void run(int64_t count, int64_t grain, Piece piece, void *context);
   void workUntilStopped();
-  static void takePieces(Loop &loop);
+  static bool takePiece(Loop &loop);
 
   std::vector<std::thread> workers;
   std::mutex turn; // held by the caller whose loop runs

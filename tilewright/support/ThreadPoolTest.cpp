@@ -54,4 +54,24 @@ TEST_P(ThreadPools, SeveralCallersTakeTurns) {
 
 INSTANTIATE_TEST_SUITE_P(Threads, ThreadPools, testing::Values(1, 2, 3, 8));
 
+/// Devices share the pool: one in a long loop must not hold up the other.
+TEST(ThreadPool, ACallerWorksAloneWhileAnotherHasTheThreads) {
+  ThreadPool pool(2);
+  std::atomic<bool> isHeld = false, mayEnd = false;
+  std::thread other([&] {
+    pool.parallelFor(2, 1, [&](int64_t, int64_t) {
+      isHeld = true;
+      while (!mayEnd)
+        std::this_thread::yield();
+    });
+  });
+  while (!isHeld)
+    std::this_thread::yield();
+  std::atomic<int64_t> sum = 0;
+  pool.parallelFor(1000, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+  EXPECT_EQ(sum, 1000);
+  mayEnd = true;
+  other.join();
+}
+
 } // namespace

@@ -15,6 +15,7 @@
 namespace tilewright::trace {
 
 std::atomic<bool> detail::on = false;
+thread_local std::string_view detail::current;
 
 namespace {
 

@@ -1,20 +1,41 @@
 // tilewright-opt: reads IR, checks it, runs passes, prints it. For tests and
 // for looking at one step of the compiler at a time.
+#include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
+#include "tilewright/dialect/tile/TileDialect.h"
+#include "tilewright/transform/schedule/Passes.h"
+#include "tilewright/target/cpu/Passes.h"
+#include "tilewright/transform/fuse/Passes.h"
+#include "tilewright/transform/simplify/Passes.h"
+#include "tilewright/transform/tile/Passes.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Quant/IR/Quant.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::registerTransformsPasses();
+  tilewright::simplify::registerSimplifyPasses();
+  tilewright::fuse::registerFusePasses();
+  tilewright::tile::registerTilewrightTilePasses();
+  tilewright::cpu::registerTilewrightTargetCpuPasses();
+  tilewright::schedule::registerTilewrightSchedulePasses();
 
   mlir::DialectRegistry registry;
-  registry.insert<mlir::func::FuncDialect, mlir::quant::QuantDialect, tilewright::sdy::SdyDialect,
-                  tilewright::stablehlo::StablehloDialect>();
+  registry.insert<mlir::affine::AffineDialect, mlir::arith::ArithDialect,
+                  mlir::complex::ComplexDialect, mlir::func::FuncDialect, mlir::math::MathDialect,
+                  mlir::quant::QuantDialect, mlir::scf::SCFDialect, mlir::tensor::TensorDialect,
+                  tilewright::exec::ExecDialect, tilewright::sdy::SdyDialect,
+                  tilewright::stablehlo::StablehloDialect, tilewright::tile::TileDialect>();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "tilewright-opt: checks IR and runs passes on it\n", registry));
 }

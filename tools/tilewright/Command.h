@@ -25,6 +25,7 @@ struct Command {
   Status (*run)(const CommandLine &line);
 };
 
+extern const Command compileCommand;
 extern const Command runCommand;
 extern const Command printCommand;
 extern const Command optionsCommand;

@@ -1,10 +1,12 @@
 // `tilewright run`: evaluates a program on given inputs.
+#include "tilewright/driver/Compile.h"
 #include "tilewright/interpret/Evaluator.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Progress.h"
 #include "tools/tilewright/Command.h"
 #include "tools/tilewright/Files.h"
 #include "tools/tilewright/Inputs.h"
+#include "tools/tilewright/Native.h"
 
 #include "tilewright/interpret/Types.h"
 
@@ -13,7 +15,9 @@
 
 #include <charconv>
 #include <iostream>
+#include <optional>
 #include <sstream>
+#include <thread>
 
 using namespace tilewright::interpret;
 
@@ -23,7 +27,9 @@ namespace {
 constexpr Flag runFlags[] = {
     {"input", "FILE.npy|VALUES", "an argument of the function, in order; may be repeated"},
     {"output", "PREFIX", "write result i to PREFIXi.npy instead of printing it"},
-    {"function", "NAME", "the function to run (default main)"},
+    {"on", "evaluator|cpu",
+     "evaluate, slowly and exactly (default), or compile and run on this machine"},
+    {"function", "NAME", "the function to evaluate (default main)"},
     {"partitions", "N", "simulate N ranks that each run the program (default 1)"},
     {"replicas", "N", "simulate N replicas of those ranks (default 1)"},
     {"batch", "LIST", "run many: each line of LIST is FILE INPUT… -> PREFIX"},
@@ -40,6 +46,7 @@ struct Settings {
   Options options;
   std::string function;
   RankGrid grid;
+  ThreadPool *pool = nullptr; ///< with --on=cpu
 };
 
 Result<int64_t> countFlag(const CommandLine &line, std::string_view flag) {
@@ -122,7 +129,11 @@ Status giveOutputs(const Job &job, const RuntimeValues &outputs, std::string_vie
 }
 
 Status runJob(const Job &job, const Settings &settings) {
-  mlir::MLIRContext mlirContext;
+  mlir::DialectRegistry registry;
+  if (settings.pool)
+    driver::registerCompilerDialects(registry);
+  mlir::MLIRContext mlirContext(registry, mlir::MLIRContext::Threading::DISABLED);
+  mlirContext.loadAllAvailableDialects();
   TILEWRIGHT_ASSIGN(auto module, loadProgram(mlirContext, job.program, settings.options));
   auto function = module->lookupSymbol<mlir::func::FuncOp>(settings.function);
   if (!function)
@@ -133,6 +144,11 @@ Status runJob(const Job &job, const Settings &settings) {
   std::vector<RuntimeValues> inputs(settings.grid.count());
   for (auto [rank, values] : llvm::enumerate(inputs)) {
     TILEWRIGHT_ASSIGN(values, readInputs(job, function, rank, context));
+  }
+  if (settings.pool) {
+    TILEWRIGHT_ASSIGN(RuntimeValues outputs,
+                      runNative(*module, inputs[0], settings.options, *settings.pool));
+    return giveOutputs(job, outputs, "");
   }
   Progress progress("evaluating " + job.program, [context] {
     return concat(context.steps(), " scalar operations, ", context.liveBytes() >> 20, " MiB alive");
@@ -187,6 +203,16 @@ Status run(const CommandLine &line) {
   Settings settings{line.options(), line.last("function", "main"), {}};
   TILEWRIGHT_ASSIGN(settings.grid.partitions, countFlag(line, "partitions"));
   TILEWRIGHT_ASSIGN(settings.grid.replicas, countFlag(line, "replicas"));
+  std::string on = line.last("on", "evaluator");
+  if (on != "evaluator" && on != "cpu")
+    return Status(Error::flagValue, concat("--on takes evaluator or cpu, got '", on, "'"));
+  std::optional<ThreadPool> pool;
+  if (on == "cpu") {
+    if (settings.grid.count() != 1 || settings.function != "main")
+      return Status(Error::commandUsage, "--on=cpu runs @main on one rank; several ranks and other "
+                                         "functions need --on=evaluator");
+    settings.pool = &pool.emplace(std::max(1u, std::thread::hardware_concurrency()));
+  }
   if (line.has("batch"))
     return runBatch(line.last("batch"), settings);
   TILEWRIGHT_ASSIGN(std::string program, onlyFile(line, "run"));
@@ -198,7 +224,7 @@ Status run(const CommandLine &line) {
 const Command runCommand{
     "run",
     "FILE [--input=…]… [--output=PREFIX]",
-    "evaluates a program, slowly and exactly",
+    "runs a program: evaluated, or compiled for this machine",
     "\nFILE is a StableHLO portable artifact or text in our dialects. An input is an .npy file, "
     "or\n"
     "values in place: --input=2x2xf32=1,2,3,4 gives all elements, --input=1024xf32=0 one for all.\n"

@@ -8,8 +8,8 @@
 using namespace tilewright;
 using namespace tilewright::tools;
 
-static constexpr const Command *commands[] = {&runCommand, &printCommand, &optionsCommand,
-                                              &explainCommand};
+static constexpr const Command *commands[] = {&compileCommand, &runCommand, &printCommand,
+                                              &optionsCommand, &explainCommand};
 
 /// What the shell sees. The README and --help document it; scripts rely on it.
 enum ExitCode {
@@ -18,7 +18,8 @@ enum ExitCode {
   wrongUse = 2,
   badFile = 3,
   badArtifact = 4,
-  badRun = 5
+  badRun = 5,
+  badProgram = 6
 };
 
 static ExitCode exitCodeOf(const Status &status) {
@@ -39,11 +40,13 @@ static ExitCode exitCodeOf(const Status &status) {
     return wrongUse;
   if (stage == "import")
     return badArtifact;
-  return stage == "interpret" ? badRun : otherFailure;
+  if (stage == "transform" || stage == "target")
+    return badProgram;
+  return stage == "interpret" || stage == "runtime" ? badRun : otherFailure;
 }
 
 static void printHelp(std::ostream &out) {
-  out << "tilewright: reads StableHLO programs and runs them\n\n"
+  out << "tilewright: compiles StableHLO programs and runs them\n\n"
          "usage: tilewright COMMAND [ARGUMENTS]\n\ncommands:\n";
   for (const Command *command : commands) {
     std::string left = concat("  ", command->name);
@@ -60,7 +63,8 @@ static void printHelp(std::ostream &out) {
          "  2  called wrongly: a flag, an option or an input does not fit\n"
          "  3  a file could not be read, understood or written\n"
          "  4  the artifact was refused (E1…)\n"
-         "  5  the program could not be evaluated, or judged itself wrong (E3…)\n";
+         "  5  the program could not be run, or judged itself wrong (E3…, E5…)\n"
+         "  6  the program could not be compiled (E2…, E4…)\n";
 }
 
 static void printHelp(std::ostream &out, const Command &command) {

@@ -292,8 +292,12 @@ TEST(LocalCollectives, DifferentCallsInOnePlaceAreFound) {
                          {tensor({4}, {4}, in, out)});
     return rank.run(call);
   });
-  EXPECT_EQ(ends[0].error(), Error::collectiveMismatch);
-  EXPECT_THAT(ends[0].message(), HasSubstr("do not run the same program"));
+  int found = 0;
+  for (const Status &end : ends) {
+    found += end.error() == Error::collectiveMismatch;
+    EXPECT_THAT(end.message(), HasSubstr("do not run the same program"));
+  }
+  EXPECT_GE(found, 1);
 }
 
 TEST(LocalCollectives, GroupsAndShapesMustFit) {

@@ -27,14 +27,14 @@ const char *categoryOf(const artifact::Step &step) {
 /// Steps of a run as spans of the process's trace.
 class StepTracer final : public Tracer {
 public:
-  void begin(const artifact::Step &) override { begins.push_back(trace::now()); }
-  void end(const artifact::Step &step) override {
-    trace::span(categoryOf(step), step.name, begins.back(), trace::now());
-    begins.pop_back();
+  // A span is a scope, a step is two calls: so spans are kept here, innermost last.
+  void begin(const artifact::Step &step) override {
+    spans.push_back(std::make_unique<trace::Span>(categoryOf(step), step.name));
   }
+  void end(const artifact::Step &) override { spans.pop_back(); }
 
 private:
-  std::vector<int64_t> begins; // of the steps that are under way, innermost last
+  std::vector<std::unique_ptr<trace::Span>> spans;
 };
 
 /// What the launches of the plan probably take; 0 if it has steps that nobody estimated.

@@ -164,6 +164,7 @@ private:
   Status add(const WhileStep &loop) {
     const bool isCounted = loop.tripCount >= 0;
     const uint32_t counter = plan.counters, mine = current;
+    emit(Op::enter);
     if (isCounted) {
       ++plan.counters;
       Instruction &set = emit(Op::setCounter);
@@ -182,11 +183,13 @@ private:
     current = mine;
     emit(Op::repeat).target = start;
     plan.code[test].target = here();
+    emit(Op::leave);
     return Status();
   }
 
   /// Choosing goes to a jump for each block, and each block ends in one to the end.
   Status add(const BranchStep &branch) {
+    emit(Op::enter);
     const uint32_t mine = current, choice = here(), count = branch.blocks.size();
     emit(branch.isPredicate ? Op::chooseByPred : Op::chooseByIndex);
     point(branch.selector);
@@ -204,6 +207,7 @@ private:
     }
     for (uint32_t end : ends)
       plan.code[end].target = here();
+    emit(Op::leave);
     return Status();
   }
 

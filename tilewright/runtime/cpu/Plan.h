@@ -27,6 +27,8 @@ enum class Op : uint8_t {
   storeRank,        // count 0 the replica, 1 the partition, as ui32
   collectiveStart,  // collectives[index]
   collectiveFinish, //
+  enter,            // a loop or branch begins: for the tracer
+  leave,            // and ends
   jump,             // to target
   repeat,           // the same, back to the start of a loop
   exitUnless,       // to target if the byte is 0

@@ -101,6 +101,14 @@ public:
           return fail(std::move(status), *at);
         break;
       }
+      case Op::enter:
+        if constexpr (isTraced)
+          context.tracer->begin(*plan.steps[at->step]);
+        break;
+      case Op::leave:
+        if constexpr (isTraced)
+          context.tracer->end(*plan.steps[at->step]);
+        break;
       case Op::repeat:
         if (context.cancel && context.cancel->load(std::memory_order_relaxed))
           return fail(Status(Error::runCancelled, "the run was cancelled"), *at);

@@ -51,7 +51,8 @@ public:
   /// Donation: where a result has `aliasOf` p and parameter p was donated, pass
   /// the same pointer for both. The plan reads the parameter through one
   /// allocation and writes the result through the other, so it is right either
-  /// way, and a copy between the two costs nothing when they are the same.
+  /// way, and a copy between the two costs nothing when they are the same. A plan
+  /// that leaves such a result in the parameter's allocation needs them to be the same.
   /// Parameters that are not donated are not written.
   ///
   ///  - runBuffers: buffers are missing or not aligned.

@@ -347,11 +347,14 @@ TEST(Program, TellsTheTracerOfEachStep) {
   TestProgram p(kernels);
   Slice x = p.parameter<int32_t>({1}), y = p.result<int32_t>(1);
   p.step(CopyStep{x, y}, 0, "copy.1");
-  p.step(LaunchStep{p.kernel("increment", 1), {y}}, 0, "fusion.2");
+  const Index body = addLoop(p, x, x, 2);
+  p.executable.blocks[0].steps.back().name = "while.2";
+  p.step(LaunchStep{p.kernel("increment", 1), {y}}, body, "fusion.3");
   p.context.tracer = &listener;
   expectOk(p.run());
   EXPECT_THAT(listener.heard,
-              ElementsAre("begin copy.1", "end copy.1", "begin fusion.2", "end fusion.2"));
+              ElementsAre("begin copy.1", "end copy.1", "begin while.2", "begin fusion.3",
+                          "end fusion.3", "begin fusion.3", "end fusion.3", "end while.2"));
 }
 
 TEST(Program, AnEndlessLoopCanBeCancelled) {

@@ -18,7 +18,8 @@ namespace tilewright::runtime::cpu {
 
 struct RunContext;
 
-/// Hears of every step, on the thread that runs the program.
+/// Hears of every step, on the thread that runs the program. Steps of a loop or
+/// branch are inside it. A run that fails does not end the loops that it is in.
 class Tracer {
 public:
   virtual ~Tracer() = default;

@@ -31,6 +31,8 @@ struct LibraryCall {
 };
 
 /// What is known when it runs. Pointers are 64-byte aligned, in the order of the call's types.
+/// Buffers do not overlap, with one exception: dynamic_update_slice and scatter may be given
+/// operand i as result i, and then write only what changes.
 struct LibraryRun {
   std::span<const std::byte *const> operands;
   std::span<std::byte *const> results;
@@ -50,6 +52,9 @@ public:
 ///  - libraryUnknown: no kernel has this name.
 ///  - libraryCall: its attributes, types or shapes do not fit together.
 Result<std::unique_ptr<LibraryKernel>> prepareLibraryKernel(const LibraryCall &call);
+
+/// Whether a kernel has this name, as a plan or a custom call gives it.
+bool hasLibraryKernel(std::string_view name);
 
 } // namespace tilewright::runtime::cpu
 

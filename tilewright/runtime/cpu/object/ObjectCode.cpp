@@ -154,8 +154,6 @@ private:
       groupStart[group] = total;
       total += aligned(groupBytes[group], pageBytes);
     }
-    if (total == 0)
-      return Status();
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (needsLowMemory ? MAP_32BIT : 0);
     void *memory = total <= maxMappedBytes
                        ? ::mmap(nullptr, total, PROT_READ | PROT_WRITE, flags, -1, 0)
@@ -334,7 +332,8 @@ private:
   std::vector<uint64_t> stubs;      // by symbol: offset among code, plus 1
   std::vector<uint64_t> addresses;  // by symbol
   std::vector<Job> jobs;
-  uint64_t groupBytes[groupCount] = {}, groupStart[groupCount] = {};
+  /// Code does not begin with its page: UBSan looks at the bytes before a function that it calls.
+  uint64_t groupBytes[groupCount] = {64, 0, 0}, groupStart[groupCount] = {};
   bool needsLowMemory = false;
   std::unique_ptr<ObjectCode> object;
 };

@@ -1,0 +1,197 @@
+// How long library kernels take on the rows of the CPU suite: name, threads, median of seven in
+// milliseconds. Buffers are warm and reused. bench/library.py shows the peers beside them.
+//
+//   ninja -C build/dev library-bench && build/dev/bench/library-bench [part of a name] [threads]
+#include "tilewright/runtime/cpu/library/TestCalls.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <functional>
+#include <random>
+
+using namespace tilewright;
+using namespace tilewright::runtime::cpu;
+using Dims = std::vector<int64_t>;
+
+static TestBuffer normal(ElementType type, const Dims &dims, double scale = 1) {
+  TestBuffer buffer({type, dims});
+  std::mt19937 engine(7);
+  std::normal_distribution<float> values;
+  if (type == ElementType::f32)
+    for (int64_t i = 0; i < buffer.count(); ++i)
+      buffer.as<float>()[i] = static_cast<float>(scale * values(engine));
+  else
+    for (int64_t i = 0; i < buffer.count(); ++i)
+      buffer.setReal(i, scale * values(engine));
+  return buffer;
+}
+static TestBuffer below(int64_t limit, const Dims &dims) {
+  TestBuffer buffer({ElementType::i32, dims});
+  std::mt19937 engine(11);
+  for (int64_t i = 0; i < buffer.count(); ++i)
+    buffer.as<int32_t>()[i] = static_cast<int32_t>(engine() % static_cast<uint64_t>(limit));
+  return buffer;
+}
+
+/// Milliseconds, of the processor or of the wall.
+static double now(bool ofProcessor) {
+  timespec time{};
+  clock_gettime(ofProcessor ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) * 1e-6;
+}
+
+static void measure(const char *name, TestCall call, unsigned threads) {
+  Status status = call.prepare();
+  if (!status.isOk()) {
+    std::printf("%-24s %s\n", name, status.message().c_str());
+    return;
+  }
+  ThreadPool pool(threads);
+  std::vector<double> times;
+  for (int round = 0; round < 8; ++round) {
+    const auto begin = std::chrono::steady_clock::now();
+    status = call.runPrepared(pool);
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    if (round > 0)
+      times.push_back(took.count());
+  }
+  std::sort(times.begin(), times.end());
+  std::printf("%-24s threads %u  median %9.3f ms  best %9.3f%s\n", name, threads,
+              times[times.size() / 2], times[0], status.isOk() ? "" : "  FAILED");
+  std::fflush(stdout);
+}
+
+int main(int argc, char **argv) {
+  const std::string only = argc > 1 ? argv[1] : "";
+  const auto threads = static_cast<unsigned>(argc > 2 ? std::atoi(argv[2]) : 1);
+  using enum ElementType;
+  auto add = [&](const char *name, const std::function<TestCall()> &make) {
+    if (std::string(name).find(only) != std::string::npos)
+      measure(name, make(), threads);
+  };
+
+  add("transpose", [] {
+    TestCall call("transpose", {integers("permutation", {1, 0})});
+    call.operand(normal(f32, {4096, 4096})).result({f32, {4096, 4096}});
+    return call;
+  });
+  add("transpose_i8", [] {
+    TestCall call("transpose", {integers("permutation", {1, 0})});
+    call.operand(TestBuffer({i8, {4096, 4096}})).result({i8, {4096, 4096}});
+    return call;
+  });
+  add("transpose_bf16", [] {
+    TestCall call("transpose", {integers("permutation", {1, 0})});
+    call.operand(TestBuffer({bf16, {4096, 4096}})).result({bf16, {4096, 4096}});
+    return call;
+  });
+  add("permute0213", [] {
+    TestCall call("transpose", {integers("permutation", {0, 2, 1, 3})});
+    call.operand(normal(f32, {8, 512, 16, 64})).result({f32, {8, 16, 512, 64}});
+    return call;
+  });
+  add("concat_last", [] {
+    TestCall call("concatenate", {integers("dimension", {1})});
+    call.operand(normal(f32, {4096, 2048})).operand(normal(f32, {4096, 2048}));
+    call.result({f32, {4096, 4096}});
+    return call;
+  });
+  add("pad_slice", [] {
+    TestCall call("pad",
+                  {integers("edge_padding_low", {1, 1}), integers("edge_padding_high", {1, 1}),
+                   integers("interior_padding", {0, 0})});
+    call.operand(normal(f32, {4096, 4096})).operand(normal(f32, {})).result({f32, {4098, 4098}});
+    return call;
+  });
+  add("embed_gather", [] {
+    TestCall call("gather", {integers("offset_dims", {1}), integers("collapsed_slice_dims", {0}),
+                             integers("start_index_map", {0}), integers("index_vector_dim", {1}),
+                             integers("slice_sizes", {1, 768})});
+    call.operand(normal(f32, {32000, 768})).operand(below(32000, {4096, 1}));
+    call.result({f32, {4096, 768}});
+    return call;
+  });
+  add("gather_elems_4m", [] {
+    TestCall call("gather", {integers("offset_dims", {}), integers("collapsed_slice_dims", {0}),
+                             integers("start_index_map", {0}), integers("index_vector_dim", {1}),
+                             integers("slice_sizes", {1})});
+    call.operand(normal(f32, {4 << 20})).operand(below(4 << 20, {4 << 20, 1}));
+    call.result({f32, {4 << 20}});
+    return call;
+  });
+
+  auto reduction = [](const char *body, Dims dims, Dims reduced, Dims kept) {
+    TestCall call("reduce", {integers("dimensions", reduced), text("body", body)});
+    call.operand(normal(f32, dims)).operand(bufferOf(f32, {}, {0})).result({f32, kept});
+    return call;
+  };
+  add("sum_all", [&] { return reduction("add", {4096, 4096}, {0, 1}, {}); });
+  add("sum_rows", [&] { return reduction("add", {4096, 4096}, {1}, {4096}); });
+  add("sum_cols", [&] { return reduction("add", {4096, 4096}, {0}, {4096}); });
+  add("max_rows", [&] { return reduction("maximum", {4096, 4096}, {1}, {4096}); });
+  add("argmax_rows", [] {
+    TestCall call("argmax", {integers("dimension", {1})});
+    call.operand(normal(f32, {4096, 4096})).result({i32, {4096}});
+    return call;
+  });
+  auto running = [](const char *body, Dims dims, int64_t dimension) {
+    TestCall call("cumulative", {integers("dimension", {dimension}), text("body", body)});
+    call.operand(normal(f32, dims)).result({f32, dims});
+    return call;
+  };
+  add("cumsum_rows", [&] { return running("add", {4096, 4096}, 1); });
+  add("cumsum_cols", [&] { return running("add", {4096, 4096}, 0); });
+  add("cumsum_1d_4m", [&] { return running("add", {4 << 20}, 0); });
+  add("cummax_rows", [&] { return running("maximum", {4096, 4096}, 1); });
+  auto pool = [](Dims dims, Dims window, Dims strides, Dims out) {
+    TestCall call("reduce_window", {integers("window_dimensions", window),
+                                    integers("window_strides", strides), text("body", "maximum")});
+    call.operand(normal(f32, dims)).operand(bufferOf(f32, {}, {-INFINITY})).result({f32, out});
+    return call;
+  };
+  add("maxpool2d",
+      [&] { return pool({32, 64, 64, 64}, {1, 2, 2, 1}, {1, 2, 2, 1}, {32, 32, 32, 64}); });
+  add("maxpool2d_nchw",
+      [&] { return pool({32, 64, 64, 64}, {1, 1, 2, 2}, {1, 1, 2, 2}, {32, 64, 32, 32}); });
+
+  auto sorting = [](Dims dims, bool withPlaces) {
+    TestCall call("sort", {integers("dimension", {static_cast<int64_t>(dims.size()) - 1}),
+                           text("comparator", "lt")});
+    call.operand(normal(f32, dims)).result({f32, dims});
+    if (withPlaces)
+      call.operand(below(1 << 20, dims)).result({i32, dims});
+    return call;
+  };
+  add("sort_1m", [&] { return sorting({1 << 20}, false); });
+  add("sort_rows_1kx1k", [&] { return sorting({1024, 1024}, false); });
+  add("argsort_1m", [&] { return sorting({1 << 20}, true); });
+  auto largest = [](Dims dims, int64_t k) {
+    TestCall call("top_k", {integers("k", {k})});
+    call.operand(normal(f32, dims)).result({f32, {dims[0], k}}).result({i32, {dims[0], k}});
+    return call;
+  };
+  add("topk50_64xV", [&] { return largest({64, 32000}, 50); });
+  add("topk8_4096x128", [&] { return largest({4096, 128}, 8); });
+
+  add("embed_scatter_add", [] {
+    TestCall call("scatter",
+                  {integers("update_window_dims", {1}), integers("inserted_window_dims", {0}),
+                   integers("scatter_dims_to_operand_dims", {0}), integers("index_vector_dim", {1}),
+                   text("body", "add")});
+    call.operand(normal(f32, {32000, 768})).operand(below(32000, {4096, 1}));
+    call.operand(normal(f32, {4096, 768})).result({f32, {32000, 768}});
+    return call;
+  });
+  add("segment_sum_1m", [] {
+    TestCall call("scatter",
+                  {integers("update_window_dims", {}), integers("inserted_window_dims", {0}),
+                   integers("scatter_dims_to_operand_dims", {0}), integers("index_vector_dim", {1}),
+                   text("body", "add")});
+    call.operand(normal(f32, {1024})).operand(below(1024, {1 << 20, 1}));
+    call.operand(normal(f32, {1 << 20})).result({f32, {1024}});
+    return call;
+  });
+  return 0;
+}

@@ -1,0 +1,343 @@
+#include "test/library/Differential.h"
+
+#include "tilewright/interpret/kernels/Reduce.h"
+#include "tilewright/interpret/kernels/ReduceWindow.h"
+
+#include <algorithm>
+
+namespace tilewright::runtime::cpu {
+
+using interpret::ScalarFunction;
+using interpret::ScalarOp;
+using interpret::WindowDimension;
+
+static Context context;
+
+namespace {
+struct Operation {
+  const char *name;
+  ScalarOp op;
+};
+} // namespace
+
+static const Operation operations[] = {
+    {"add", ScalarOp::add},         {"multiply", ScalarOp::multiply},
+    {"maximum", ScalarOp::maximum}, {"minimum", ScalarOp::minimum},
+    {"and", ScalarOp::bitAnd},      {"or", ScalarOp::bitOr},
+    {"xor", ScalarOp::bitXor}};
+
+/// An operation that `type` has and whose result does not depend on the order of rounding.
+static Operation operationOf(Random &random, ElementType type) {
+  for (;;) {
+    const Operation each = operations[random.number(0, 6)];
+    const bool rounds = numerics::isReal(type) && numerics::bitWidth(type) < 16;
+    const bool adds = each.op == ScalarOp::add || each.op == ScalarOp::multiply;
+    // A complex product of zeros has signs that depend on the order, too.
+    const bool multiplies = numerics::isComplex(type) && each.op == ScalarOp::multiply;
+    if (interpret::operationFor(each.op, type) && !(rounds && adds) && !multiplies)
+      return each;
+  }
+}
+
+/// Values whose sums and products are exact in every type with at least 16 bits.
+static TestBuffer exact(Random &random, ElementType type, const Dims &dims, ScalarOp op) {
+  return op == ScalarOp::multiply ? random.buffer(type, dims, -1, 1)
+                                  : random.buffer(type, dims, -2, 2);
+}
+
+TEST(ReduceDifferential, KnownOperations) {
+  Random random(11);
+  for (int round = 0; round < 700; ++round) {
+    const ElementType type = random.type();
+    const Operation operation = operationOf(random, type);
+    const int64_t rank = random.number(0, 4);
+    const Dims dims = random.dims(rank, round % 8 != 0, rank < 2 ? 300 : rank < 3 ? 60 : 9);
+    Dims reduced;
+    for (int64_t dim = 0; dim < rank; ++dim)
+      if (random.number(0, 1) == 0)
+        reduced.push_back(dim);
+    TestCall call("reduce", {integers("dimensions", reduced), text("body", operation.name)});
+    call.operand(exact(random, type, dims, operation.op))
+        .operand(exact(random, type, {}, operation.op));
+    auto expected = interpret::reduce(std::vector{tensorOf(call.operands[0])},
+                                      std::vector{tensorOf(call.operands[1])}, reduced,
+                                      ScalarFunction::single(operation.op, type), context);
+    ASSERT_TRUE(expected.isOk());
+    expectSame(call, *expected,
+               concat("reduce ", operation.name, " ", numerics::spelling(type), listed(dims),
+                      listed(reduced)));
+  }
+}
+
+/// Sizes at which work is cut into pieces and split over threads.
+TEST(ReduceDifferential, LargeSums) {
+  Random random(12);
+  struct Case {
+    Dims dims, reduced;
+  };
+  for (const Case &each :
+       {Case{{300000}, {0}}, Case{{3, 100000}, {1}}, Case{{100000, 3}, {0}}, Case{{5000, 70}, {0}},
+        Case{{2, 3000, 40}, {1}}, Case{{40, 7, 900}, {0, 2}}, Case{{20, 70000}, {1}},
+        Case{{9, 4100}, {0}}, Case{{1000, 2, 100}, {0}}})
+    for (ElementType type : {ElementType::i32, ElementType::f64, ElementType::i8}) {
+      TestCall call("reduce", {integers("dimensions", each.reduced), text("body", "add")});
+      call.operand(random.buffer(type, each.dims, -5, 5)).operand(random.buffer(type, {}, 3, 3));
+      auto expected = interpret::reduce(std::vector{tensorOf(call.operands[0])},
+                                        std::vector{tensorOf(call.operands[1])}, each.reduced,
+                                        ScalarFunction::single(ScalarOp::add, type), context);
+      ASSERT_TRUE(expected.isOk());
+      expectSame(call, *expected, concat("large reduce ", listed(each.dims), listed(each.reduced)));
+    }
+}
+
+TEST(ReduceDifferential, NansAndZerosOfBothSigns) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const char *name : {"maximum", "minimum"})
+    for (int64_t size : {2, 40, 300}) {
+      TestBuffer values({ElementType::f32, {3, size}});
+      for (int64_t i = 0; i < 3 * size; ++i)
+        values.as<float>()[i] = i % 2 == 0 ? 0.0f : -0.0f;
+      values.as<float>()[size + size / 2] = nan;
+      values.as<float>()[2 * size + 1] = name[1] == 'a' ? 1.0f : -1.0f;
+      TestCall call("reduce", {integers("dimensions", {1}), text("body", name)});
+      call.operand(std::move(values));
+      call.operand(bufferOf(ElementType::f32, {}, {name[1] == 'a' ? -INFINITY : INFINITY}));
+      call.result({ElementType::f32, {3}});
+      ASSERT_TRUE(call.run().isOk());
+      const float *out = call.results[0].as<float>();
+      EXPECT_EQ(out[0], 0.0f);
+      EXPECT_EQ(std::signbit(out[0]), name[1] == 'i');
+      EXPECT_TRUE(std::isnan(out[1]));
+      EXPECT_EQ(out[2], name[1] == 'a' ? 1.0f : -1.0f);
+    }
+}
+
+/// (a + b, max) of an f32 and an i32.
+static void sumAndMaximum(const void *const *arguments, void *const *results) {
+  *static_cast<float *>(results[0]) =
+      *static_cast<const float *>(arguments[0]) + *static_cast<const float *>(arguments[2]);
+  *static_cast<int32_t *>(results[1]) = std::max(*static_cast<const int32_t *>(arguments[1]),
+                                                 *static_cast<const int32_t *>(arguments[3]));
+}
+static ScalarFunction sumAndMaximumFunction() {
+  using enum ElementType;
+  ScalarFunction::Builder builder({f32, i32, f32, i32});
+  const auto sum = builder.append(ScalarOp::add, f32, {0, 2});
+  const auto larger = builder.append(ScalarOp::maximum, i32, {1, 3});
+  builder.addResult(*sum, f32);
+  builder.addResult(*larger, i32);
+  return std::move(builder).finish();
+}
+
+TEST(ReduceDifferential, Functions) {
+  Random random(13);
+  for (int round = 0; round < 120; ++round) {
+    const int64_t rank = random.number(0, 3);
+    const Dims dims = round % 20 == 0 ? Dims{2, 20000} : random.dims(rank, 0, 30);
+    Dims reduced;
+    for (int64_t dim = 0; dim < static_cast<int64_t>(dims.size()); ++dim)
+      if (random.number(0, 1) == 0)
+        reduced.push_back(dim);
+    TestCall call("reduce", {integers("dimensions", reduced), text("body", "function")},
+                  {sumAndMaximum});
+    call.operand(random.buffer(ElementType::f32, dims))
+        .operand(random.buffer(ElementType::i32, dims));
+    call.operand(random.buffer(ElementType::f32, {})).operand(random.buffer(ElementType::i32, {}));
+    auto expected =
+        interpret::reduce(std::vector{tensorOf(call.operands[0]), tensorOf(call.operands[1])},
+                          std::vector{tensorOf(call.operands[2]), tensorOf(call.operands[3])},
+                          reduced, sumAndMaximumFunction(), context);
+    ASSERT_TRUE(expected.isOk());
+    expectSame(call, *expected, concat("reduce function ", listed(dims), listed(reduced)));
+  }
+}
+
+TEST(ReduceDifferential, ArgMaxAndArgMin) {
+  Random random(14);
+  for (int round = 0; round < 300; ++round) {
+    const bool isMaximum = round % 2 == 0;
+    const int64_t rank = random.number(1, 3), dimension = random.number(0, rank - 1);
+    const Dims dims = random.dims(rank, 1, rank == 1 ? 400 : 20);
+    const ElementType type =
+        random.oneOf({ElementType::f32, ElementType::f64, ElementType::bf16, ElementType::i8,
+                      ElementType::ui32, ElementType::pred, ElementType::i64});
+    TestBuffer values = random.buffer(type, dims, -6, 6);
+    if (type == ElementType::f32 && round % 3 == 0)
+      values.as<float>()[random.number(0, values.count() - 1)] = NAN;
+    const Shape shape = *Shape::create(dims);
+    const int64_t stride = shape.strides()[static_cast<size_t>(dimension)];
+    const int64_t size = dims[static_cast<size_t>(dimension)];
+    Dims kept = dims;
+    kept.erase(kept.begin() + dimension);
+    // The first that no other one beats; a NaN beats all numbers.
+    std::vector<int64_t> best;
+    for (int64_t out = 0; out < shape.elementCount() / size; ++out) {
+      const int64_t base = out / stride * stride * size + out % stride;
+      int64_t at = 0;
+      for (int64_t i = 1; i < size; ++i) {
+        const double a = values.real(base + at * stride), b = values.real(base + i * stride);
+        if (a == a && (b != b || (isMaximum ? b > a : b < a)))
+          at = i;
+      }
+      best.push_back(at);
+    }
+    const bool asReduce = round % 4 < 2;
+    TestCall call(asReduce    ? "reduce"
+                  : isMaximum ? "argmax"
+                              : "argmin",
+                  {integers("dimensions", {dimension}), integers("dimension", {dimension}),
+                   text("body", isMaximum ? "argmax" : "argmin")});
+    TestBuffer indices({ElementType::i32, dims});
+    for (int64_t i = 0; i < indices.count(); ++i)
+      indices.as<int32_t>()[i] = static_cast<int32_t>(i / stride % size);
+    call.operand(std::move(values));
+    if (asReduce) {
+      TestBuffer init({type, {}});
+      init.set(0, isMaximum ? interpret::lowestOf(type) : interpret::highestOf(type));
+      call.operand(std::move(indices)).operand(std::move(init));
+      call.operand(bufferOf(ElementType::i32, {}, {0}));
+      call.result({type, kept});
+    }
+    call.result({ElementType::i32, kept});
+    ASSERT_TRUE(call.run().isOk());
+    for (size_t i = 0; i < best.size(); ++i)
+      ASSERT_EQ(call.results.back().as<int32_t>()[i], best[i]) << listed(dims) << dimension;
+  }
+}
+
+static std::vector<WindowDimension> randomWindow(Random &random, const Dims &dims, bool isLarge) {
+  std::vector<WindowDimension> window;
+  for (int64_t size : dims) {
+    WindowDimension dim;
+    if (random.number(0, 2) > 0) {
+      dim.size = random.number(isLarge ? 0 : 1, 4);
+      dim.stride = random.number(1, 3);
+      dim.baseDilation = random.number(0, 3) == 0 ? random.number(1, 3) : 1;
+      dim.windowDilation = random.number(0, 3) == 0 ? random.number(1, 4) : 1;
+      dim.padLow = random.number(-2, 4);
+      dim.padHigh = random.number(-2, 4);
+    } else if (random.number(0, 3) == 0 && size > 0) {
+      dim.size = size; // a running sum
+      (random.number(0, 1) == 0 ? dim.padLow : dim.padHigh) = size - 1;
+    }
+    window.push_back(dim);
+  }
+  return window;
+}
+
+static std::vector<Attribute> attributesOf(const std::vector<WindowDimension> &window) {
+  Dims sizes, strides, base, dilations, padding;
+  for (const WindowDimension &dim : window) {
+    sizes.push_back(dim.size);
+    strides.push_back(dim.stride);
+    base.push_back(dim.baseDilation);
+    dilations.push_back(dim.windowDilation);
+    padding.insert(padding.end(), {dim.padLow, dim.padHigh});
+  }
+  return {integers("window_dimensions", sizes), integers("window_strides", strides),
+          integers("base_dilations", base), integers("window_dilations", dilations),
+          integers("padding", padding)};
+}
+
+TEST(ReduceDifferential, Windows) {
+  Random random(15);
+  for (int round = 0; round < 800; ++round) {
+    const ElementType type = random.type();
+    const Operation operation = operationOf(random, type);
+    const int64_t rank = random.number(0, 4);
+    const Dims dims = random.dims(rank, round % 8 != 0, rank < 2 ? 60 : 8);
+    const std::vector<WindowDimension> window = randomWindow(random, dims, true);
+    std::vector<Attribute> attributes = attributesOf(window);
+    attributes.push_back(text("body", operation.name));
+    TestCall call("reduce_window", attributes);
+    call.operand(exact(random, type, dims, operation.op))
+        .operand(exact(random, type, {}, operation.op));
+    auto expected = interpret::reduceWindow(std::vector{tensorOf(call.operands[0])},
+                                            std::vector{tensorOf(call.operands[1])}, window,
+                                            ScalarFunction::single(operation.op, type), context);
+    ASSERT_TRUE(expected.isOk());
+    expectSame(
+        call, *expected,
+        concat("reduce_window ", round, operation.name, numerics::spelling(type), listed(dims)));
+  }
+}
+
+TEST(ReduceDifferential, WindowFunctions) {
+  Random random(16);
+  for (int round = 0; round < 100; ++round) {
+    const Dims dims = random.dims(random.number(0, 3), 0, 9);
+    const std::vector<WindowDimension> window = randomWindow(random, dims, true);
+    std::vector<Attribute> attributes = attributesOf(window);
+    attributes.push_back(text("body", "function"));
+    TestCall call("reduce_window", attributes, {sumAndMaximum});
+    call.operand(random.buffer(ElementType::f32, dims))
+        .operand(random.buffer(ElementType::i32, dims));
+    call.operand(random.buffer(ElementType::f32, {})).operand(random.buffer(ElementType::i32, {}));
+    auto expected =
+        interpret::reduceWindow(std::vector{tensorOf(call.operands[0]), tensorOf(call.operands[1])},
+                                std::vector{tensorOf(call.operands[2]), tensorOf(call.operands[3])},
+                                window, sumAndMaximumFunction(), context);
+    ASSERT_TRUE(expected.isOk());
+    expectSame(call, *expected, concat("reduce_window function ", round));
+  }
+}
+
+TEST(ReduceDifferential, RunningSumsOfLongRows) {
+  Random random(17);
+  for (ElementType type :
+       {ElementType::i32, ElementType::f32, ElementType::f64, ElementType::i64, ElementType::i16})
+    for (bool reversed : {false, true})
+      for (const Dims &dims : {Dims{100001}, Dims{3, 40000}, Dims{70000, 2}, Dims{50, 1000}}) {
+        const int64_t dimension = dims.size() == 2 && dims[0] < 100 ? 1 : 0;
+        TestCall call("cumulative", {integers("dimension", {dimension}),
+                                     integers("reverse", {reversed}), text("body", "add")});
+        call.operand(random.buffer(type, dims, 0, 2)).result({type, dims});
+        ASSERT_TRUE(call.run().isOk());
+        const int64_t size = dims[static_cast<size_t>(dimension)];
+        const int64_t inner = dimension == 0 && dims.size() == 2 ? dims[1] : 1;
+        for (int64_t row = 0; row < call.results[0].count() / size; ++row) {
+          int64_t sum = 0;
+          for (int64_t i = 0; i < size; ++i) {
+            const int64_t place = reversed ? size - 1 - i : i;
+            const int64_t at = row / inner * inner * size + row % inner + place * inner;
+            sum += static_cast<int64_t>(call.operands[0].real(at));
+            const int64_t expected = type == ElementType::i16 ? static_cast<int16_t>(sum) : sum;
+            ASSERT_EQ(static_cast<int64_t>(call.results[0].real(at)), expected) << at;
+          }
+        }
+      }
+}
+
+TEST(ReduceDifferential, SelectAndScatter) {
+  Random random(18);
+  for (int round = 0; round < 200; ++round) {
+    const ElementType type =
+        random.oneOf({ElementType::f32, ElementType::bf16, ElementType::i32, ElementType::ui8});
+    const Dims dims = random.dims(random.number(0, 4), 1, 8);
+    const std::vector<WindowDimension> window = randomWindow(random, dims, false);
+    TestBuffer operand = random.buffer(type, dims, 0, 9);
+    TestBuffer init = random.buffer(type, {}, 0, 2);
+    // The source has the shape of a reduce_window.
+    auto positions =
+        interpret::reduceWindow(std::vector{tensorOf(operand)}, std::vector{tensorOf(init)}, window,
+                                ScalarFunction::single(ScalarOp::maximum, type), context);
+    ASSERT_TRUE(positions.isOk());
+    const Dims sourceDims = typeOf((*positions)[0]).dims;
+    const bool isMaximum = round % 2 == 0;
+    const ScalarOp compare = isMaximum ? ScalarOp::compareGe : ScalarOp::compareLt;
+    std::vector<Attribute> attributes = attributesOf(window);
+    attributes.push_back(text("select", isMaximum ? "ge" : "lt"));
+    attributes.push_back(text("scatter", "add"));
+    TestCall call("select_and_scatter", attributes);
+    call.operand(std::move(operand)).operand(random.buffer(type, sourceDims, 0, 3));
+    call.operand(std::move(init));
+    expectSame(call,
+               interpret::selectAndScatter(tensorOf(call.operands[0]), tensorOf(call.operands[1]),
+                                           tensorOf(call.operands[2]), window,
+                                           ScalarFunction::single(compare, type),
+                                           ScalarFunction::single(ScalarOp::add, type), context),
+               concat("select_and_scatter ", round));
+  }
+}
+
+} // namespace tilewright::runtime::cpu

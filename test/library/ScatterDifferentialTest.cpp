@@ -1,0 +1,178 @@
+#include "test/library/Differential.h"
+
+#include "tilewright/interpret/kernels/Scatter.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tilewright::runtime::cpu {
+
+using interpret::ScalarFunction;
+using interpret::ScalarOp;
+using interpret::ScatterDimensions;
+
+static Context context;
+
+static Dims permutation(Random &random, int64_t rank) {
+  Dims order(static_cast<size_t>(rank));
+  std::iota(order.begin(), order.end(), 0);
+  for (int64_t i = rank - 1; i > 0; --i)
+    std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(random.number(0, i))]);
+  return order;
+}
+
+namespace {
+/// Dimension numbers with shapes that fit them.
+struct Case {
+  ScatterDimensions numbers;
+  Dims input, indices, updates;
+  std::vector<Attribute> attributes() const {
+    return {integers("update_window_dims", numbers.updateWindowDims),
+            integers("inserted_window_dims", numbers.insertedWindowDims),
+            integers("input_batching_dims", numbers.inputBatchingDims),
+            integers("scatter_indices_batching_dims", numbers.scatterIndicesBatchingDims),
+            integers("scatter_dims_to_operand_dims", numbers.scatterDimsToOperandDims),
+            integers("index_vector_dim", {numbers.indexVectorDim})};
+  }
+};
+} // namespace
+
+static Case randomCase(Random &random) {
+  Case result;
+  const int64_t rank = random.number(1, 4);
+  result.input = random.dims(rank, 1, 8);
+  const Dims roles = permutation(random, rank);
+  const int64_t batching = random.number(0, std::min<int64_t>(rank, 2));
+  const int64_t inserted = random.number(0, rank - batching);
+  ScatterDimensions &numbers = result.numbers;
+  numbers.inputBatchingDims.assign(roles.begin(), roles.begin() + batching);
+  numbers.insertedWindowDims.assign(roles.begin() + batching, roles.begin() + batching + inserted);
+  std::sort(numbers.inputBatchingDims.begin(), numbers.inputBatchingDims.end());
+  std::sort(numbers.insertedWindowDims.begin(), numbers.insertedWindowDims.end());
+  Dims window;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (std::find(roles.begin(), roles.begin() + batching + inserted, dim) ==
+        roles.begin() + batching + inserted)
+      window.push_back(random.number(0, 3) == 0
+                           ? result.input[static_cast<size_t>(dim)]
+                           : random.number(0, result.input[static_cast<size_t>(dim)]));
+  Dims mapped(roles.begin() + batching, roles.end());
+  mapped.resize(static_cast<size_t>(random.number(0, static_cast<int64_t>(mapped.size()))));
+  numbers.scatterDimsToOperandDims = mapped;
+  Dims batch;
+  for (int64_t dim : numbers.inputBatchingDims)
+    batch.push_back(result.input[static_cast<size_t>(dim)]);
+  const Dims more = random.dims(random.number(0, 2), 1, 9);
+  const bool moreFirst = random.number(0, 1) == 0;
+  batch.insert(moreFirst ? batch.begin() : batch.end(), more.begin(), more.end());
+  Dims places;
+  for (int64_t i = 0; i < batching; ++i)
+    places.push_back(i + (moreFirst ? static_cast<int64_t>(more.size()) : 0));
+  const auto batchRank = static_cast<int64_t>(batch.size());
+  numbers.indexVectorDim = random.number(0, batchRank);
+  result.indices = batch;
+  if (mapped.size() != 1 || numbers.indexVectorDim != batchRank || random.number(0, 1) == 0) {
+    result.indices.insert(result.indices.begin() + numbers.indexVectorDim,
+                          static_cast<int64_t>(mapped.size()));
+    for (int64_t &place : places)
+      place += place >= numbers.indexVectorDim;
+  }
+  numbers.scatterIndicesBatchingDims = places;
+  const auto kept = static_cast<int64_t>(window.size());
+  Dims windowDims = permutation(random, batchRank + kept);
+  windowDims.resize(static_cast<size_t>(kept));
+  std::sort(windowDims.begin(), windowDims.end());
+  numbers.updateWindowDims = windowDims;
+  size_t nextWindow = 0, nextBatch = 0;
+  for (int64_t dim = 0; dim < batchRank + kept; ++dim)
+    result.updates.push_back(std::find(windowDims.begin(), windowDims.end(), dim) !=
+                                     windowDims.end()
+                                 ? window[nextWindow++]
+                                 : batch[nextBatch++]);
+  return result;
+}
+
+TEST(ScatterDifferential, KnownOperations) {
+  Random random(31);
+  for (int round = 0; round < 900; ++round) {
+    const Case each = randomCase(random);
+    ElementType type = random.type();
+    std::vector<Attribute> attributes = each.attributes();
+    const int64_t choice = random.number(0, 3);
+    while (choice > 1 && !interpret::operationFor(ScalarOp::maximum, type))
+      type = random.type();
+    const ScalarOp op = choice == 1 ? ScalarOp::add : ScalarOp::maximum;
+    attributes.push_back(text("body", choice == 0 ? "second" : choice == 1 ? "add" : "maximum"));
+    // Values are replaced by the second argument, which no scalar operation does.
+    ScalarFunction::Builder second({type, type});
+    second.addResult(1, type);
+    const ScalarFunction function =
+        choice == 0 ? std::move(second).finish() : ScalarFunction::single(op, type);
+    TestCall call("scatter", attributes);
+    const ElementType indexType =
+        random.oneOf({ElementType::i32, ElementType::i64, ElementType::i8});
+    call.operand(random.buffer(type, each.input, -3, 3))
+        .operand(random.buffer(indexType, each.indices, -3, 8))
+        .operand(random.buffer(type, each.updates, -3, 3));
+    call.inPlace = round % 3 == 0;
+    auto expected = interpret::scatter(
+        std::vector{tensorOf(call.operands[0])}, tensorOf(call.operands[1]),
+        std::vector{tensorOf(call.operands[2])}, each.numbers, function, context);
+    ASSERT_TRUE(expected.isOk()) << std::move(expected).takeStatus().message();
+    expectSame(call, *expected, concat("scatter ", round, " ", numerics::spelling(type)));
+  }
+}
+
+static void sumAndMaximum(const void *const *arguments, void *const *results) {
+  *static_cast<float *>(results[0]) =
+      *static_cast<const float *>(arguments[0]) + *static_cast<const float *>(arguments[2]);
+  *static_cast<int32_t *>(results[1]) = std::max(*static_cast<const int32_t *>(arguments[1]),
+                                                 *static_cast<const int32_t *>(arguments[3]));
+}
+
+TEST(ScatterDifferential, Functions) {
+  using enum ElementType;
+  ScalarFunction::Builder builder({f32, i32, f32, i32});
+  builder.addResult(*builder.append(ScalarOp::add, f32, {0, 2}), f32);
+  builder.addResult(*builder.append(ScalarOp::maximum, i32, {1, 3}), i32);
+  const ScalarFunction function = std::move(builder).finish();
+  Random random(32);
+  for (int round = 0; round < 200; ++round) {
+    const Case each = randomCase(random);
+    std::vector<Attribute> attributes = each.attributes();
+    attributes.push_back(text("body", "function"));
+    TestCall call("scatter", attributes, {sumAndMaximum});
+    call.operand(random.buffer(f32, each.input)).operand(random.buffer(i32, each.input));
+    call.operand(random.buffer(i32, each.indices, -3, 8));
+    call.operand(random.buffer(f32, each.updates)).operand(random.buffer(i32, each.updates));
+    auto expected =
+        interpret::scatter(std::vector{tensorOf(call.operands[0]), tensorOf(call.operands[1])},
+                           tensorOf(call.operands[2]),
+                           std::vector{tensorOf(call.operands[3]), tensorOf(call.operands[4])},
+                           each.numbers, function, context);
+    ASSERT_TRUE(expected.isOk());
+    expectSame(call, *expected, concat("scatter function ", round));
+  }
+}
+
+/// Rows that are split over threads: sums of f32 in the order of the index vectors, to the bit.
+TEST(ScatterDifferential, RowsInParallel) {
+  Random random(33);
+  TestCall call("scatter",
+                {integers("update_window_dims", {1}), integers("inserted_window_dims", {0}),
+                 integers("scatter_dims_to_operand_dims", {0}), integers("index_vector_dim", {1}),
+                 text("body", "add")});
+  call.operand(random.buffer(ElementType::f32, {100, 257}))
+      .operand(random.buffer(ElementType::i32, {3000, 1}, -2, 101))
+      .operand(random.buffer(ElementType::f32, {3000, 257}));
+  for (int64_t i = 0; i < call.operands[2].count(); ++i)
+    call.operands[2].as<float>()[i] *= 0.1f;
+  auto expected =
+      interpret::scatter(std::vector{tensorOf(call.operands[0])}, tensorOf(call.operands[1]),
+                         std::vector{tensorOf(call.operands[2])}, {{1}, {0}, {}, {}, {0}, 1},
+                         ScalarFunction::single(ScalarOp::add, ElementType::f32), context);
+  ASSERT_TRUE(expected.isOk());
+  expectSame(call, *expected, "rows in parallel", 3);
+}
+
+} // namespace tilewright::runtime::cpu

@@ -1,0 +1,132 @@
+// RUN: tilewright-opt %s --schedule-claim-donations --schedule-insert-copies --schedule-assign-buffers --split-input-file | FileCheck %s
+
+/// Temporaries that never meet share memory; the last one is the result itself.
+
+// CHECK-LABEL: func @chain
+//  CHECK-SAME:   exec.allocations = [#exec.allocation<storage = "parameter", index = 0, bytes = 4096, space = 0>,
+//  CHECK-SAME:     #exec.allocation<storage = "result", index = 0, bytes = 4096, space = 0>,
+//  CHECK-SAME:     #exec.allocation<storage = "constant", index = 0, bytes = 0, space = 0>,
+//  CHECK-SAME:     #exec.allocation<storage = "temporary", index = 0, bytes = 8192, space = 0>]
+//       CHECK:   exec.library "a"{{.*}}exec.slices = [#exec.slice<allocation = 3, offset = 0, bytes = 4096>]
+//       CHECK:   exec.library "b"{{.*}}exec.slices = [#exec.slice<allocation = 3, offset = 4096, bytes = 4096>]
+//       CHECK:   exec.library "c"{{.*}}exec.slices = [#exec.slice<allocation = 3, offset = 0, bytes = 4096>]
+//       CHECK:   %[[D:.*]] = exec.library "d"{{.*}}exec.slices = [#exec.slice<allocation = 1, offset = 0, bytes = 4096>]
+//       CHECK:   exec.copy %[[D]] {exec.slices = [#exec.slice<allocation = 1, offset = 0, bytes = 4096>]}
+func.func @chain(%x: tensor<1024xf32>) -> tensor<1024xf32> {
+  %a = exec.library "a"(%x) {config = {}} : (tensor<1024xf32>) -> tensor<1024xf32>
+  %b = exec.library "b"(%a) {config = {}} : (tensor<1024xf32>) -> tensor<1024xf32>
+  %c = exec.library "c"(%b) {config = {}} : (tensor<1024xf32>) -> tensor<1024xf32>
+  %d = exec.library "d"(%c) {config = {}} : (tensor<1024xf32>) -> tensor<1024xf32>
+  return %d : tensor<1024xf32>
+}
+
+// -----
+
+/// A loop that updates in place: state, argument, update, yield and result are one buffer, here the
+/// function's result, and no copy but the one from the parameter moves bytes.
+
+// CHECK-LABEL: func @loop
+//       CHECK:   %[[C:.*]] = exec.copy %{{.*}} {exec.slices = [#exec.slice<allocation = 1, offset = 0, bytes = 64>]}
+//       CHECK:   stablehlo.while
+//       CHECK:     exec.library "compare"
+//       CHECK:     exec.library "update"{{.*}}exec.slices = [#exec.slice<allocation = 1, offset = 0, bytes = 64>]
+//       CHECK:     exec.copy {{.*}} {exec.slices = [#exec.slice<allocation = 1, offset = 0, bytes = 64>]}
+//       CHECK:   exec.copy {{.*}} {exec.slices = [#exec.slice<allocation = 1, offset = 0, bytes = 64>]}
+func.func @loop(%x: tensor<16xf32>) -> tensor<16xf32> {
+  %r = stablehlo.while(%s = %x) : tensor<16xf32>
+  cond {
+    %p = exec.library "compare"(%s) {config = {}} : (tensor<16xf32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %n = exec.library "update"(%s) {config = {}, aliases = array<i64: 0, 0>} : (tensor<16xf32>) -> tensor<16xf32>
+    stablehlo.return %n : tensor<16xf32>
+  }
+  return %r : tensor<16xf32>
+}
+
+// -----
+
+/// Of two loop values that change places, one goes through a temporary.
+
+// CHECK-LABEL: func @swap
+//       CHECK:   do {
+//       CHECK:     %[[Y:.*]] = exec.copy %iterArg_0 {exec.slices = [#exec.slice<allocation = 3,
+//       CHECK:     %[[X:.*]] = exec.copy %iterArg {exec.slices = [#exec.slice<allocation = 5,
+//       CHECK:     exec.copy %[[Y]] {exec.slices = [#exec.slice<allocation = 2,
+//       CHECK:     exec.copy %[[X]] {exec.slices = [#exec.slice<allocation = 3,
+func.func @swap(%x: tensor<16xf32>, %y: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
+  %r:2 = stablehlo.while(%s = %x, %t = %y) : tensor<16xf32>, tensor<16xf32>
+  cond {
+    %p = exec.library "compare"(%s) {config = {}} : (tensor<16xf32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    stablehlo.return %t, %s : tensor<16xf32>, tensor<16xf32>
+  }
+  return %r#0, %r#1 : tensor<16xf32>, tensor<16xf32>
+}
+
+// -----
+
+/// A donated parameter that is read after the result could be written keeps the result out of its memory until then.
+
+// CHECK-LABEL: func @donated_but_read_later
+//       CHECK:   %[[A:.*]] = exec.library "a"{{.*}}exec.slices = [#exec.slice<allocation = 4, offset = 0, bytes = 64>]
+//       CHECK:   exec.library "b"
+//       CHECK:   exec.copy %[[A]] {exec.slices = [#exec.slice<allocation = 1, offset = 0, bytes = 64>]}
+func.func @donated_but_read_later(%x: tensor<16xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<16xf32>, tensor<i1>) {
+  %a = exec.library "a"(%x) {config = {}} : (tensor<16xf32>) -> tensor<16xf32>
+  %b = exec.library "b"(%x) {config = {}} : (tensor<16xf32>) -> tensor<i1>
+  return %a, %b : tensor<16xf32>, tensor<i1>
+}
+
+// -----
+
+/// An op that works in place writes into the donated parameter.
+
+// CHECK-LABEL: func @donated_in_place
+//       CHECK:   exec.library "a"{{.*}}exec.slices = [#exec.slice<allocation = 1, offset = 0, bytes = 64>]
+func.func @donated_in_place(%x: tensor<16xf32> {jax.buffer_donor = true}) -> tensor<16xf32> {
+  %a = exec.library "a"(%x) {config = {}, aliases = array<i64: 0, 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  return %a : tensor<16xf32>
+}
+
+// -----
+
+/// A value that a loop reads from outside keeps its memory to the end of the loop.
+
+// CHECK-LABEL: func @captured
+//       CHECK:   exec.library "weights"{{.*}}exec.slices = [#exec.slice<allocation = 3, offset = [[W:[0-9]+]], bytes = 64>]
+//       CHECK:   do {
+//   CHECK-NOT:     exec.slice<allocation = 3, offset = [[W]],
+//       CHECK:   return
+func.func @captured(%x: tensor<16xf32>) -> tensor<16xf32> {
+  %w = exec.library "weights"(%x) {config = {}} : (tensor<16xf32>) -> tensor<16xf32>
+  %r = stablehlo.while(%s = %x) : tensor<16xf32>
+  cond {
+    %p = exec.library "compare"(%s) {config = {}} : (tensor<16xf32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %n = exec.library "use"(%s, %w) {config = {}} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+    %m = exec.library "other"(%n) {config = {}} : (tensor<16xf32>) -> tensor<16xf32>
+    stablehlo.return %m : tensor<16xf32>
+  }
+  return %r : tensor<16xf32>
+}
+
+// -----
+
+/// Each branch writes straight into the result.
+
+// CHECK-LABEL: func @branches
+//       CHECK:   exec.library "a"{{.*}}exec.slices = [#exec.slice<allocation = 2, offset = 0, bytes = 64>]
+//       CHECK:   exec.library "b"{{.*}}exec.slices = [#exec.slice<allocation = 2, offset = 0, bytes = 64>]
+func.func @branches(%p: tensor<i1>, %x: tensor<16xf32>) -> tensor<16xf32> {
+  %r = "stablehlo.if"(%p) ({
+    %a = exec.library "a"(%x) {config = {}} : (tensor<16xf32>) -> tensor<16xf32>
+    stablehlo.return %a : tensor<16xf32>
+  }, {
+    %b = exec.library "b"(%x) {config = {}} : (tensor<16xf32>) -> tensor<16xf32>
+    stablehlo.return %b : tensor<16xf32>
+  }) : (tensor<i1>) -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}

@@ -1,0 +1,56 @@
+// IndexingRelation: which elements of the operands an element of the result comes from.
+// The one thing that fusion and tiling need to know of an op.
+#ifndef TILEWRIGHT_DIALECT_INDEXING_INDEXINGRELATION_H
+#define TILEWRIGHT_DIALECT_INDEXING_INDEXINGRELATION_H
+
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <string>
+
+namespace tilewright::indexing {
+
+/// How the index into one operand follows from the iteration point.
+struct OperandRelation {
+  /// (result dimensions…, reduced dimensions…) -> operand index.
+  mlir::AffineMap map;
+  /// The index may leave the operand; there the element comes from elsewhere (the padding
+  /// value of a pad, another piece of a concatenation).
+  bool mayLeave = false;
+};
+
+/// An op as a loop nest: for each point of the result, over all points of the reduced
+/// dimensions, the operands are read at `operands[i].map`.
+///
+///   transpose   (d0, d1) -> (d1, d0)
+///   reduce      (d0, d1) -> (d0, d1), where d1 is reduced
+///   reshape     (d0) -> (d0 floordiv 8, d0 mod 8)
+///   pad         (d0) -> (d0 - low), may leave
+struct IndexingRelation {
+  /// Sizes of the result's dimensions and, after them, of the reduced ones.
+  llvm::SmallVector<int64_t> sizes;
+  unsigned resultRank = 0;
+  llvm::SmallVector<OperandRelation> operands;
+
+  llvm::ArrayRef<int64_t> resultSizes() const {
+    return llvm::ArrayRef(sizes).take_front(resultRank);
+  }
+  llvm::ArrayRef<int64_t> reducedSizes() const {
+    return llvm::ArrayRef(sizes).drop_front(resultRank);
+  }
+};
+
+/// The relation of an op that has one; all its results share it.
+mlir::FailureOr<IndexingRelation> indexingRelation(mlir::Operation *op);
+
+/// Whether `transform/tile` makes a kernel of a fusion of this op alone. If not, `reason`
+/// (unless null) says why, as a sentence without its subject: "has a dynamic shape".
+bool canTile(mlir::Operation *op, std::string *reason = nullptr);
+
+/// Whether the op does nothing but arrange or make elements: no arithmetic.
+bool isDataMovement(mlir::Operation *op);
+
+} // namespace tilewright::indexing
+
+#endif // TILEWRIGHT_DIALECT_INDEXING_INDEXINGRELATION_H

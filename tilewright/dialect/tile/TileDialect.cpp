@@ -1,0 +1,28 @@
+#include "tilewright/dialect/tile/TileDialect.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+#include "tilewright/dialect/tile/TileDialect.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "tilewright/dialect/tile/TileOps.cpp.inc"
+
+namespace tilewright::tile {
+
+void TileDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "tilewright/dialect/tile/TileOps.cpp.inc"
+      >();
+}
+
+int64_t KernelOp::getPointCount() {
+  int64_t count = 1;
+  for (int64_t size : getGrid())
+    count *= size;
+  return count;
+}
+
+} // namespace tilewright::tile

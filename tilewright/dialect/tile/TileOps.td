@@ -1,0 +1,247 @@
+#ifndef TILEWRIGHT_DIALECT_TILE_TILEOPS_TD
+#define TILEWRIGHT_DIALECT_TILE_TILEOPS_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/BuiltinTypeInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Tile_Dialect : Dialect {
+  let name = "tile";
+  let cppNamespace = "::tilewright::tile";
+  let summary = "One kernel as a program over tiles: values, no threads, no memory spaces, no layouts.";
+  let description = [{
+    A kernel runs its body once for each point of a grid. The body loads tiles
+    from whole tensors (memref arguments: row-major, anywhere), computes with
+    tiles as values (tensors of static shape), and stores tiles. Loops over
+    tiles are `scf.for` with tiles carried; indices are `arith` and `affine.apply`.
+    Element computations are `arith`, `math` and `complex` on scalars, in the
+    region of `tile.map`, with StableHLO's meaning written out.
+
+    Element types are those of MLIR without signs: `ui8` of the input is `i8` here,
+    and what differs (division, comparison, conversion) is in the regions. A scalar that
+    a kernel reads from memory is a tile of rank 0 and `tensor.extract %t[]`.
+
+    A kernel's memrefs may have another shape than the tensors that are given to it,
+    with as many elements: memory is row-major, so a reshape of a whole tensor is free,
+    and dimensions that a kernel treats alike are one dimension in it.
+  }];
+}
+
+/// A tile: a tensor of static shape.
+def Tile_Tile : StaticShapeTensorOf<[AnyType]>;
+/// A whole tensor in memory.
+def Tile_Whole : MemRefOf<[AnyType]>;
+
+class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
+
+def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, Symbol, AutomaticAllocationScope,
+    SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "A program that runs once for each point of a grid.";
+  let description = [{
+    The first block arguments are the grid's coordinates (`index`), then come
+    `numInputs` memrefs that are read, then memrefs that are written. Points are
+    independent: they may run in any order and at once. An output is written
+    completely, each element at one point only.
+
+    ```mlir
+    tile.kernel @row_max grid [128] inputs 1 {
+    ^bb0(%i: index, %x: memref<128x512xf32>, %out: memref<128xf32>):
+      %zero = arith.constant 0 : index
+      %row = tile.load %x[%i, %zero] : memref<128x512xf32> -> tensor<1x512xf32>
+      %low = arith.constant 0xFF800000 : f32
+      %max = tile.reduce %row init %low : f32 dims [1] : tensor<1x512xf32> -> tensor<1xf32> {
+      ^bb0(%a: f32, %b: f32):
+        %m = arith.maximumf %a, %b : f32
+        tile.yield %m : f32
+      }
+      tile.store %max, %out[%i] : tensor<1xf32>, memref<128xf32>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$grid, I64Attr:$num_inputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name `grid` $grid `inputs` $num_inputs attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block &getBlock() { return getBody().front(); }
+    ::mlir::Block::BlockArgListType getCoordinates() {
+      return getBlock().getArguments().take_front(getGrid().size());
+    }
+    ::mlir::Block::BlockArgListType getInputs() {
+      return getBlock().getArguments().slice(getGrid().size(), getNumInputs());
+    }
+    ::mlir::Block::BlockArgListType getOutputs() {
+      return getBlock().getArguments().drop_front(getGrid().size() + getNumInputs());
+    }
+    /// The product of the grid's sizes.
+    int64_t getPointCount();
+  }];
+}
+
+def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ReturnLike]> {
+  let summary = "Ends a region and gives its results.";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let builders = [OpBuilder<(ins), [{ }]>];
+}
+
+def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>, AttrSizedOperandSegments]> {
+  let summary = "Reads a tile of a whole tensor.";
+  let description = [{
+    `result[d] = source[offset + d * stride]`, in every dimension; the tile has the
+    source's rank. Where `in_bounds` is false for a dimension, an index outside the source gives `padding`
+    instead (zero without one); where it is true, the index is known to be inside. `strides`
+    are all 1 if absent and may be negative.
+
+    ```mlir
+    %t = tile.load %x[%i, %j] padding %p in_bounds [true, false]
+        : memref<100x100xf32> -> tensor<4x16xf32>
+    ```
+  }];
+  let arguments = (ins Tile_Whole:$source, Variadic<Index>:$offsets, Optional<AnyType>:$padding,
+                       OptionalAttr<DenseI64ArrayAttr>:$strides,
+                       OptionalAttr<DenseBoolArrayAttr>:$in_bounds);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = [{
+    $source `[` $offsets `]` (`strides` $strides^)? (`padding` $padding^ `:` type($padding))?
+    (`in_bounds` $in_bounds^)? attr-dict `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Writes a tile into a whole tensor.";
+  let description = [{
+    `target[offset + d * stride] = tile[d]`. Where `in_bounds` is false for a dimension,
+    elements outside the target are dropped.
+  }];
+  let arguments = (ins Tile_Tile:$tile, Tile_Whole:$target, Variadic<Index>:$offsets,
+                       OptionalAttr<DenseI64ArrayAttr>:$strides,
+                       OptionalAttr<DenseBoolArrayAttr>:$in_bounds);
+  let assemblyFormat = [{
+    $tile `,` $target `[` $offsets `]` (`strides` $strides^)? (`in_bounds` $in_bounds^)?
+    attr-dict `:` type($tile) `,` type($target)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_ViewOp : Tile_Op<"view", [Pure]> {
+  let summary = "The elements of a tile in another arrangement.";
+  let description = [{
+    `result[d…] = source[map(d…)]`: transpose, reshape, broadcast, slice and any
+    composition, as one affine map from the result's index to the source's.
+
+    ```mlir
+    %t = tile.view %x affine_map<(i, j) -> (j, i)> : tensor<4x8xf32> -> tensor<8x4xf32>
+    %b = tile.view %y affine_map<(i, j) -> (j)> : tensor<8xf32> -> tensor<4x8xf32>
+    %r = tile.view %z affine_map<(i) -> (i floordiv 8, i mod 8)> : tensor<4x8xf32> -> tensor<32xf32>
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$source, AffineMapAttr:$map);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$source $map attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_MapOp : Tile_Op<"map", [RecursiveMemoryEffects, IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "Computes each element of the results from the elements at the same index.";
+  let description = [{
+    ```mlir
+    %s = tile.map(%x, %y) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %a, %b : f32
+      tile.yield %c : f32
+    }
+    ```
+    Without inputs it is a splat of what it yields.
+  }];
+  let arguments = (ins Variadic<Tile_Tile>:$inputs);
+  let results = (outs Variadic<Tile_Tile>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`(` $inputs `)` attr-dict `:` functional-type($inputs, $results) $body";
+  let hasVerifier = 1;
+}
+
+def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>, AttrSizedOperandSegments]> {
+  let summary = "Multiplies two tiles and adds the product to an accumulator.";
+  let description = [{
+    `result[b…, m, n] = acc[b…, m, n] + sum over k of lhs[b…, m, k] * rhs[b…, k, n]`
+
+    Products and sums are taken in the accumulator's element type, in any order.
+    With scales, element `k` of lhs is multiplied by `lhs_scale[b…, m, k / block]`, and
+    of rhs by `rhs_scale[b…, k / block, n]`, where `block` follows from the shapes.
+  }];
+  let arguments = (ins Tile_Tile:$lhs, Tile_Tile:$rhs, Tile_Tile:$acc,
+                       Optional<Tile_Tile>:$lhs_scale, Optional<Tile_Tile>:$rhs_scale);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `,` $acc (`scaled` `(` $lhs_scale^ `:` type($lhs_scale) `,` $rhs_scale `:` type($rhs_scale) `)`)?
+    attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_ReduceOp : Tile_Op<"reduce", [RecursiveMemoryEffects, IsolatedFromAbove, SameVariadicOperandSize,
+    SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "Combines the elements along dimensions, in any order.";
+  let description = [{
+    The region takes one element of each accumulator, then one of each input, and gives
+    the new accumulators; it must be associative and commutative up to rounding, with the
+    (scalar) `inits` as neutral elements or first values: an init enters exactly once for each result element.
+    The results lack the dimensions `dims`.
+  }];
+  let arguments = (ins Variadic<Tile_Tile>:$inputs, Variadic<AnyType>:$inits, DenseI64ArrayAttr:$dims);
+  let results = (outs Variadic<Tile_Tile>:$results);
+  let regions = (region SizedRegion<1>:$combiner);
+  let assemblyFormat = [{
+    $inputs `init` $inits `:` type($inits) `dims` $dims attr-dict `:` type($inputs) `->` type($results) $combiner
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_ScanOp : Tile_Op<"scan", [RecursiveMemoryEffects, IsolatedFromAbove, SameVariadicOperandSize,
+    SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "Running combination along one dimension, first element to last (or back, with `reverse`).";
+  let description = [{
+    `result[i] = combine(result[i - 1], input[i])`, with `inits` before the first. The
+    results have the inputs' shapes.
+  }];
+  let arguments = (ins Variadic<Tile_Tile>:$inputs, Variadic<AnyType>:$inits, I64Attr:$dim, UnitAttr:$reverse);
+  let results = (outs Variadic<Tile_Tile>:$results);
+  let regions = (region SizedRegion<1>:$combiner);
+  let assemblyFormat = [{
+    $inputs `init` $inits `:` type($inits) `dim` $dim (`reverse` $reverse^)? attr-dict `:` type($inputs) `->` type($results) $combiner
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
+  let summary = "Each element is its own index along one dimension, from an offset.";
+  let description = [{
+    `result[d…] = offset + d[dim] * stride`, as an integer type (wrapped) or `index`.
+  }];
+  let arguments = (ins Index:$offset, I64Attr:$dim, DefaultValuedAttr<I64Attr, "1">:$stride);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$offset `dim` $dim (`stride` $stride^)? attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead]>]> {
+  let summary = "Reads elements of a whole tensor at computed indices.";
+  let description = [{
+    `result[d…] = source[index_0[d…], index_1[d…], …]`, one tile of indices (`index` elements) for each dimension of
+    the source, each of the result's shape. Indices must be inside the source: clamp them before.
+  }];
+  let arguments = (ins Tile_Whole:$source, Variadic<Tile_Tile>:$indices);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = [{
+    $source `at` `(` $indices `)` attr-dict `:` type($source) `,` type($indices) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // TILEWRIGHT_DIALECT_TILE_TILEOPS_TD

@@ -1,0 +1,42 @@
+// Stages: runs passes one stage at a time, with dumps, times, remarks and a Status at the end.
+#ifndef TILEWRIGHT_DRIVER_STAGES_H
+#define TILEWRIGHT_DRIVER_STAGES_H
+
+#include "tilewright/driver/Compile.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace tilewright::driver {
+
+/// The stages of one compilation. Diagnostics that a stage emits become its
+/// Status; with `compile.dump-dir`, the module after each stage is a file there
+/// that tilewright-opt can go on from.
+class Stages {
+public:
+  Stages(mlir::ModuleOp module, const CompileRequest &request, int count);
+
+  /// Builds and runs the passes of a stage.
+  ///  - compileStage: a pass failed; the message has what it said and where.
+  Status run(const char *stage, llvm::function_ref<void(mlir::OpPassManager &)> build);
+
+  /// Runs something else as a stage.
+  Status run(const char *stage, llvm::function_ref<Status()> work);
+
+private:
+  Status finish(const char *stage, double seconds, Status status);
+  Status dump(const char *stage);
+
+  mlir::ModuleOp module;
+  const CompileRequest &request;
+  int count, done = 0;
+  std::string lastDump;
+  std::vector<std::string> errors;
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+} // namespace tilewright::driver
+
+#endif // TILEWRIGHT_DRIVER_STAGES_H

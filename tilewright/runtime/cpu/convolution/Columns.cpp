@@ -1,0 +1,197 @@
+#include "tilewright/runtime/cpu/convolution/Columns.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace tilewright::runtime::cpu {
+
+constexpr size_t mostAxes = mostConvolutionRank - 2;
+
+namespace {
+
+struct Wide {
+  uint64_t parts[2];
+};
+
+/// Where a line or an element of the sum is: an index for each axis, and an offset for the rest.
+struct Place {
+  std::array<int64_t, mostAxes> at = {};
+  int64_t offset = 0;
+};
+
+void locate(std::span<const Columns::Side> sides, int64_t index, Place &place) {
+  for (size_t i = sides.size(); i-- > 0;) {
+    const int64_t here = index % sides[i].size;
+    index /= sides[i].size;
+    if (sides[i].axis == Columns::Side::notSpatial)
+      place.offset += here * sides[i].inputStride;
+    else
+      place.at[static_cast<size_t>(sides[i].axis)] = here;
+  }
+}
+
+template <typename T> void fillZero(T *to, int64_t count) {
+  std::memset(static_cast<void *>(to), 0, static_cast<size_t>(count) * sizeof(T));
+}
+template <typename T> void copyRun(const T *from, T *to, int64_t count) {
+  std::memcpy(static_cast<void *>(to), from, static_cast<size_t>(count) * sizeof(T));
+}
+
+} // namespace
+
+int64_t Columns::lineCount() const {
+  int64_t count = 1;
+  for (const Side &side : lines)
+    count *= side.size;
+  return count;
+}
+
+/// tile[line][k]: runs of neighbouring features, joined over the taps of the last axis where
+/// these continue each other in memory.
+template <typename T>
+void Columns::makeLines(const T *input, int64_t lineBegin, int64_t lineEnd, int64_t summedBegin,
+                        int64_t summedEnd, T *tile, int64_t tileStride) const {
+  const int64_t lineTotal = lineCount(), features = summed.back().size;
+  const size_t rank = axes.size();
+  const Axis whole; // of a convolution without spatial dimensions
+  const Axis &last = rank == 0 ? whole : axes.back();
+  const int64_t lastStride = rank == 0 ? 0 : axisStrides.back();
+  const bool isJoined = last.perTap * lastStride == features;
+  const int64_t rowLength = last.taps * features;
+  for (int64_t line = lineBegin; line < lineEnd; ++line, tile += tileStride) {
+    Place place;
+    locate(batch, line / lineTotal, place);
+    locate(lines, line % lineTotal, place);
+    const T *image = input + place.offset;
+    const int64_t lastOutput = rank == 0 ? 0 : place.at[rank - 1];
+    const auto [firstTap, lastTap] = last.tapsInside(lastOutput);
+    T *to = tile;
+    for (int64_t k = summedBegin; k < summedEnd;) {
+      // One row of taps: all axes but the last are fixed.
+      int64_t row = k / rowLength;
+      const int64_t begin = k % rowLength;
+      const int64_t end = std::min(rowLength, begin + summedEnd - k);
+      bool isInside = true;
+      int64_t offset = 0;
+      for (size_t d = rank > 0 ? rank - 1 : 0; d-- > 0;) {
+        const int64_t at = axes[d].inputAt(place.at[d], row % axes[d].taps);
+        row /= axes[d].taps;
+        isInside &= axes[d].isInside(at);
+        offset += isInside ? at * axisStrides[d] : 0;
+      }
+      if (!isInside) {
+        fillZero(to, end - begin);
+      } else if (isJoined) {
+        const int64_t low = std::clamp(firstTap * features, begin, end);
+        const int64_t high = std::clamp(lastTap * features, low, end);
+        fillZero(to, low - begin);
+        if (low < high)
+          copyRun(image + offset + last.inputAt(lastOutput, low / features) * lastStride +
+                      low % features,
+                  to + (low - begin), high - low);
+        fillZero(to + (high - begin), end - high);
+      } else {
+        for (int64_t at = begin; at < end;) {
+          const int64_t tap = at / features, feature = at % features;
+          const int64_t count = std::min(features - feature, end - at);
+          if (tap >= firstTap && tap < lastTap)
+            copyRun(image + offset + last.inputAt(lastOutput, tap) * lastStride + feature,
+                    to + (at - begin), count);
+          else
+            fillZero(to + (at - begin), count);
+          at += count;
+        }
+      }
+      to += end - begin;
+      k += end - begin;
+    }
+  }
+}
+
+/// tile[k][line]: runs of neighbouring positions.
+template <typename T>
+void Columns::makeSummed(const T *input, int64_t lineBegin, int64_t lineEnd, int64_t summedBegin,
+                         int64_t summedEnd, T *tile, int64_t tileStride) const {
+  const int64_t lineTotal = lineCount();
+  const Side inner = lines.empty() ? Side() : lines.back();
+  const auto innerAxis = static_cast<size_t>(inner.axis);
+  const bool isSpatial = inner.axis != Side::notSpatial;
+  const int64_t step =
+      isSpatial ? axes[innerAxis].perOutput * axisStrides[innerAxis] : inner.inputStride;
+  const std::span<const Side> outer(lines.data(), lines.empty() ? 0 : lines.size() - 1);
+  Place product;
+  locate(batch, lineBegin / lineTotal, product);
+  const int64_t firstLine = lineBegin % lineTotal, lastLine = firstLine + lineEnd - lineBegin;
+  for (int64_t k = summedBegin; k < summedEnd; ++k, tile += tileStride) {
+    Place taps;
+    locate(summed, k, taps);
+    T *to = tile;
+    for (int64_t line = firstLine; line < lastLine;) {
+      const int64_t begin = line % inner.size;
+      const int64_t end = std::min(inner.size, begin + lastLine - line);
+      Place place = product;
+      locate(outer, line / inner.size, place);
+      bool isInside = true;
+      int64_t offset = place.offset + taps.offset;
+      for (size_t d = 0; d < axes.size(); ++d) {
+        if (isSpatial && d == innerAxis)
+          continue;
+        const int64_t at = axes[d].inputAt(place.at[d], taps.at[d]);
+        isInside &= axes[d].isInside(at);
+        offset += isInside ? at * axisStrides[d] : 0;
+      }
+      int64_t low = begin, high = end;
+      if (isSpatial) {
+        const auto [first, last] = axes[innerAxis].outputsInside(taps.at[innerAxis]);
+        low = std::clamp(first, begin, end);
+        high = std::clamp(last, low, end);
+        if (low < high)
+          offset += axes[innerAxis].inputAt(low, taps.at[innerAxis]) * axisStrides[innerAxis];
+      } else {
+        offset += low * step;
+      }
+      if (!isInside)
+        low = high = end;
+      fillZero(to, low - begin);
+      if (step == 1 && low < high)
+        copyRun(input + offset, to + (low - begin), high - low);
+      else
+        for (int64_t i = low; i < high; ++i)
+          to[i - begin] = input[offset + (i - low) * step];
+      fillZero(to + (high - begin), end - high);
+      to += end - begin;
+      line += end - begin;
+    }
+  }
+}
+
+void Columns::make(void *const *buffers, int64_t lineBegin, int64_t lineEnd, int64_t summedBegin,
+                   int64_t summedEnd, void *tile, int64_t tileStride) {
+  const auto &columns = *static_cast<const Columns *>(buffers[1]);
+  auto makeAs = [&]<typename T>(T *to) {
+    const T *input = static_cast<const T *>(buffers[0]);
+    if (columns.isFeatureInnermost)
+      columns.makeLines(input, lineBegin, lineEnd, summedBegin, summedEnd, to, tileStride);
+    else
+      columns.makeSummed(input, lineBegin, lineEnd, summedBegin, summedEnd, to, tileStride);
+  };
+  switch (columns.elementBytes) {
+  case 1:
+    return makeAs(static_cast<uint8_t *>(tile));
+  case 2:
+    return makeAs(static_cast<uint16_t *>(tile));
+  case 4:
+    return makeAs(static_cast<uint32_t *>(tile));
+  case 8:
+    return makeAs(static_cast<uint64_t *>(tile));
+  default:
+    return makeAs(static_cast<Wide *>(tile));
+  }
+}
+
+Prologue Columns::prologue(void *const *buffers) const {
+  return {make, buffers, !isFeatureInnermost};
+}
+
+} // namespace tilewright::runtime::cpu

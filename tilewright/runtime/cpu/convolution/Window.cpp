@@ -1,0 +1,240 @@
+#include "tilewright/runtime/cpu/convolution/Window.h"
+
+#include "tilewright/runtime/cpu/matmul/Matmul.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tilewright::runtime::cpu {
+
+static int64_t floorDivide(int64_t value, int64_t by) {
+  const int64_t quotient = value / by;
+  return quotient * by > value ? quotient - 1 : quotient;
+}
+static int64_t ceilDivide(int64_t value, int64_t by) { return -floorDivide(-value, by); }
+
+/// The n of [0, count) for which first + n * step is in [0, size).
+static std::pair<int64_t, int64_t> inside(int64_t first, int64_t step, int64_t size,
+                                          int64_t count) {
+  if (step < 0) { // count from the other end
+    const auto [low, high] = inside(first + (count - 1) * step, -step, size, count);
+    return {count - high, count - low};
+  }
+  const int64_t low = std::clamp<int64_t>(ceilDivide(-first, step), 0, count);
+  const int64_t high = std::clamp<int64_t>(ceilDivide(size - first, step), low, count);
+  return {low, high};
+}
+
+std::pair<int64_t, int64_t> Axis::outputsInside(int64_t tap) const {
+  return inside(base + tap * perTap, perOutput, inputSize, outputs);
+}
+std::pair<int64_t, int64_t> Axis::tapsInside(int64_t output) const {
+  return inside(base + output * perOutput, perTap, inputSize, taps);
+}
+bool Axis::isAlwaysInside() const {
+  if (outputs == 0 || taps == 0)
+    return true;
+  return isInside(inputAt(0, 0)) && isInside(inputAt(outputs - 1, 0)) &&
+         isInside(inputAt(0, taps - 1)) && isInside(inputAt(outputs - 1, taps - 1));
+}
+
+int64_t phaseCount(const WindowDimension &dim) {
+  return std::min(dim.inputDilation / std::gcd(dim.inputDilation, dim.stride),
+                  std::max<int64_t>(1, dim.outputSize));
+}
+
+std::vector<Axis> phasesOf(const WindowDimension &dim) {
+  const int64_t dilation = dim.inputDilation;
+  const int64_t phases = phaseCount(dim);
+  std::vector<Axis> result;
+  for (int64_t phase = 0; phase < phases; ++phase) {
+    Axis axis;
+    axis.inputSize = dim.inputSize;
+    axis.outputFirst = phase;
+    axis.outputStep = dilation / std::gcd(dilation, dim.stride);
+    axis.outputs = dim.outputSize <= phase ? 0 : (dim.outputSize - 1 - phase) / axis.outputStep + 1;
+    axis.perOutput = dim.stride / std::gcd(dilation, dim.stride);
+    // The window's element w lies at `first + w * kernelDilation` of the dilated input, and only
+    // multiples of the dilation are elements.
+    const int64_t first = phase * dim.stride - dim.padLow;
+    const int64_t step = dilation / std::gcd(dilation, dim.kernelDilation);
+    int64_t w = 0;
+    while (w < std::min(step, dim.kernelSize) && (first + w * dim.kernelDilation) % dilation != 0)
+      ++w;
+    const bool hasTaps = w < std::min(step, dim.kernelSize);
+    axis.taps = hasTaps ? (dim.kernelSize - 1 - w) / step + 1 : 0;
+    axis.tapStep = step;
+    axis.perTap = dim.kernelDilation / std::gcd(dilation, dim.kernelDilation);
+    axis.tapFirst = w;
+    axis.base = hasTaps ? (first + w * dim.kernelDilation) / dilation : 0;
+    if (dim.isReversed && hasTaps) {
+      // Element t of the kernel is element kernelSize - 1 - t of the window.
+      axis.base += (axis.taps - 1) * axis.perTap;
+      axis.tapFirst = dim.kernelSize - 1 - (w + (axis.taps - 1) * step);
+      axis.perTap = -axis.perTap;
+    }
+    // Steps that nobody takes may be too large to be multiplied.
+    if (axis.outputs <= 1)
+      axis.outputStep = axis.perOutput = 1;
+    if (axis.taps <= 1)
+      axis.tapStep = axis.perTap = 1;
+    result.push_back(axis);
+  }
+  return result;
+}
+
+namespace {
+/// Which dimension of a tensor is which.
+struct Layout {
+  int64_t first, second;
+  Dims spatial;
+};
+} // namespace
+
+static Result<Layout> readLayout(const CallReader &reader, std::string_view prefix,
+                                 std::string_view first, std::string_view second, int64_t rank) {
+  Layout layout;
+  TILEWRIGHT_ASSIGN(layout.first, reader.integer(concat(prefix, first)));
+  TILEWRIGHT_ASSIGN(layout.second, reader.integer(concat(prefix, second)));
+  TILEWRIGHT_ASSIGN(layout.spatial, reader.integersOr(concat(prefix, "_spatial_dimensions"), {}));
+  const Dims all = joined({Dims{layout.first, layout.second}, layout.spatial});
+  TILEWRIGHT_TRY(reader.checkDims(concat(prefix, " dimensions"), all, rank));
+  if (static_cast<int64_t>(all.size()) != rank)
+    return reader.failure(prefix, " dimensions must name all ", rank, " dimensions, got ",
+                          all.size());
+  return layout;
+}
+
+static TensorStrides stridesOf(const Layout &layout, const Shape &shape) {
+  const Dims strides = shape.strides();
+  return {strides[static_cast<size_t>(layout.first)], strides[static_cast<size_t>(layout.second)],
+          pick(strides, layout.spatial)};
+}
+
+/// The extent of `size` elements at a distance of `dilation`.
+///  - libraryCall: it does not fit.
+static Result<int64_t> dilatedSize(const CallReader &reader, int64_t size, int64_t dilation) {
+  int64_t result = 0;
+  if (size == 0)
+    return int64_t(0);
+  if (__builtin_mul_overflow(size - 1, dilation, &result) ||
+      __builtin_add_overflow(result, 1, &result))
+    return reader.failure("a dilated size overflows: ", size, " elements at a distance of ",
+                          dilation);
+  return result;
+}
+
+static Status readWindow(const CallReader &reader, ConvolutionShape &shape) {
+  const size_t rank = shape.window.size();
+  auto read = [&](std::string_view name, size_t count, int64_t otherwise) -> Result<Dims> {
+    TILEWRIGHT_ASSIGN(Dims values, reader.integersOr(name, Dims(count, otherwise)));
+    if (values.size() != count)
+      return reader.failure(name, " must have ", count, " elements, got ", values.size());
+    return values;
+  };
+  TILEWRIGHT_ASSIGN(Dims strides, read("window_strides", rank, 1));
+  TILEWRIGHT_ASSIGN(Dims padding, read("padding", 2 * rank, 0));
+  TILEWRIGHT_ASSIGN(Dims inputDilation, read("lhs_dilation", rank, 1));
+  TILEWRIGHT_ASSIGN(Dims kernelDilation, read("rhs_dilation", rank, 1));
+  TILEWRIGHT_ASSIGN(Dims reversal, read("window_reversal", rank, 0));
+  for (size_t i = 0; i < rank; ++i) {
+    WindowDimension &dim = shape.window[i];
+    dim.stride = strides[i];
+    dim.padLow = padding[2 * i];
+    dim.padHigh = padding[2 * i + 1];
+    dim.inputDilation = inputDilation[i];
+    dim.kernelDilation = kernelDilation[i];
+    dim.isReversed = reversal[i] != 0;
+    if (dim.stride < 1 || dim.inputDilation < 1 || dim.kernelDilation < 1)
+      return reader.failure("strides and dilations must be positive, got ", dim.stride, ", ",
+                            dim.inputDilation, " and ", dim.kernelDilation);
+    TILEWRIGHT_ASSIGN(int64_t input, dilatedSize(reader, dim.inputSize, dim.inputDilation));
+    TILEWRIGHT_ASSIGN(int64_t window, dilatedSize(reader, dim.kernelSize, dim.kernelDilation));
+    int64_t padded = 0;
+    if (__builtin_add_overflow(input, dim.padLow, &padded) ||
+        __builtin_add_overflow(padded, dim.padHigh, &padded))
+      return reader.failure("a padded size overflows: ", input, " with padding ", dim.padLow,
+                            " and ", dim.padHigh);
+    const int64_t outputs = padded <= 0 || window > padded ? 0 : (padded - window) / dim.stride + 1;
+    if (outputs != dim.outputSize)
+      return reader.failure("spatial dimension ", i, " has ", outputs, " positions, the result ",
+                            dim.outputSize);
+  }
+  return Status();
+}
+
+Result<ConvolutionShape> readConvolution(const LibraryCall &call) {
+  CallReader reader(call);
+  TILEWRIGHT_TRY(reader.expectCounts(2, 1));
+  TILEWRIGHT_ASSIGN(Shape lhs, reader.operandShape(0));
+  TILEWRIGHT_ASSIGN(Shape rhs, reader.operandShape(1));
+  TILEWRIGHT_ASSIGN(Shape result, reader.resultShape(0));
+  const int64_t rank = lhs.rank();
+  if (rank < 2 || rhs.rank() != rank || result.rank() != rank)
+    return reader.failure("operands and result must have one rank of at least 2, got ",
+                          lhs.toString(), ", ", rhs.toString(), " and ", result.toString());
+  // Kernels keep an index for each spatial dimension on the stack.
+  if (rank > mostConvolutionRank)
+    return reader.failure("ranks up to ", mostConvolutionRank, " are supported, got ", rank);
+  TILEWRIGHT_ASSIGN(Layout input,
+                    readLayout(reader, "input", "_batch_dimension", "_feature_dimension", rank));
+  TILEWRIGHT_ASSIGN(Layout kernel, readLayout(reader, "kernel", "_output_feature_dimension",
+                                              "_input_feature_dimension", rank));
+  TILEWRIGHT_ASSIGN(Layout output,
+                    readLayout(reader, "output", "_batch_dimension", "_feature_dimension", rank));
+  TILEWRIGHT_ASSIGN(int64_t featureGroups, reader.integerOr("feature_group_count", 1));
+  TILEWRIGHT_ASSIGN(int64_t batchGroups, reader.integerOr("batch_group_count", 1));
+  if (featureGroups < 1 || batchGroups < 1 || (featureGroups > 1 && batchGroups > 1))
+    return reader.failure("group counts must be positive and one of them 1, got ", featureGroups,
+                          " and ", batchGroups);
+
+  ConvolutionShape shape{.lhsType = call.operands[0].element,
+                         .rhsType = call.operands[1].element,
+                         .resultType = call.results[0].element,
+                         .window = {},
+                         .input = stridesOf(input, lhs),
+                         .kernel = stridesOf(kernel, rhs),
+                         .output = stridesOf(output, result)};
+  if (!Matmul::supports(shape.lhsType, shape.rhsType, shape.resultType))
+    return reader.failure("products of ", numerics::spelling(shape.lhsType), " and ",
+                          numerics::spelling(shape.rhsType), " cannot be summed up in ",
+                          numerics::spelling(shape.resultType));
+  shape.groups = std::max(featureGroups, batchGroups);
+  shape.groupsBatch = batchGroups > 1;
+  const int64_t batch = lhs[input.first], features = lhs[input.second];
+  const int64_t outputs = rhs[kernel.first];
+  shape.groupInputs = rhs[kernel.second];
+  shape.groupOutputs = outputs / shape.groups;
+  shape.images = batch / batchGroups;
+  if (batch % batchGroups != 0 || features % featureGroups != 0 || outputs % shape.groups != 0)
+    return reader.failure("groups must divide batch ", batch, ", input features ", features,
+                          " and output features ", outputs, "; got ", featureGroups,
+                          " of features and ", batchGroups, " of the batch");
+  if (features / featureGroups != shape.groupInputs)
+    return reader.failure(
+        "the kernel must have as many input features as a group of the input, got ",
+        shape.groupInputs, " and ", features / featureGroups);
+  if (result[output.first] != shape.images || result[output.second] != outputs)
+    return reader.failure("the result must have a batch of ", shape.images, " and ", outputs,
+                          " features, got ", result[output.first], " and ", result[output.second]);
+  shape.inputGroupStride =
+      shape.groupsBatch ? shape.images * shape.input.first : shape.groupInputs * shape.input.second;
+  shape.kernelGroupStride = shape.groupOutputs * shape.kernel.first;
+  shape.outputGroupStride = shape.groupOutputs * shape.output.second;
+
+  for (size_t i = 0; i < input.spatial.size(); ++i)
+    shape.window.push_back({.inputSize = lhs[input.spatial[i]],
+                            .kernelSize = rhs[kernel.spatial[i]],
+                            .outputSize = result[output.spatial[i]]});
+  TILEWRIGHT_TRY(readWindow(reader, shape));
+  // Each phase is a product that is prepared; no program has so many.
+  constexpr int64_t mostPhases = 1 << 14;
+  int64_t phases = 1;
+  for (const WindowDimension &dim : shape.window)
+    phases = std::min(mostPhases + 1, phases * std::min(mostPhases + 1, phaseCount(dim)));
+  if (phases > mostPhases)
+    return reader.failure("lhs_dilation makes more than ", mostPhases, " phases");
+  return shape;
+}
+
+} // namespace tilewright::runtime::cpu

@@ -1,0 +1,72 @@
+// Window: what a convolution is, in numbers that have been checked.
+#ifndef TILEWRIGHT_RUNTIME_CPU_CONVOLUTION_WINDOW_H
+#define TILEWRIGHT_RUNTIME_CPU_CONVOLUTION_WINDOW_H
+
+#include "tilewright/runtime/cpu/library/Attributes.h"
+
+namespace tilewright::runtime::cpu {
+
+inline constexpr int64_t mostConvolutionRank = 18;
+
+/// One spatial dimension of a convolution without dilation of the input: output `o` sees
+/// element base + o * perOutput + t * perTap of the input under element `t` of the kernel, if
+/// there is one. Counts and steps are those of a phase: every `outputStep`-th output
+/// from `outputFirst` on, and likewise for the kernel.
+struct Axis {
+  int64_t outputs = 1, outputFirst = 0, outputStep = 1;
+  int64_t taps = 1, tapFirst = 0, tapStep = 1;
+  int64_t base = 0, perOutput = 1, perTap = 1;
+  int64_t inputSize = 1;
+
+  int64_t inputAt(int64_t output, int64_t tap) const {
+    return base + output * perOutput + tap * perTap;
+  }
+  bool isInside(int64_t input) const { return input >= 0 && input < inputSize; }
+  /// Whether every tap of every output lies on an element.
+  bool isAlwaysInside() const;
+  /// The outputs [first, last) that see an element under `tap`.
+  std::pair<int64_t, int64_t> outputsInside(int64_t tap) const;
+  /// The taps [first, last) under which `output` sees an element.
+  std::pair<int64_t, int64_t> tapsInside(int64_t output) const;
+};
+
+/// One spatial dimension as StableHLO gives it.
+struct WindowDimension {
+  int64_t inputSize = 1, kernelSize = 1, outputSize = 1;
+  int64_t stride = 1, padLow = 0, padHigh = 0;
+  int64_t inputDilation = 1, kernelDilation = 1;
+  bool isReversed = false;
+};
+
+/// Where a tensor's dimensions lie, in elements.
+struct TensorStrides {
+  int64_t first = 0;  // batch of input and output, output features of the kernel
+  int64_t second = 0; // features of input and output, input features of the kernel
+  Dims spatial;
+};
+
+struct ConvolutionShape {
+  ElementType lhsType, rhsType, resultType;
+  std::vector<WindowDimension> window;
+  TensorStrides input, kernel, output;
+  int64_t images = 0;       // of the output
+  int64_t groups = 1;       // of features or of the batch
+  bool groupsBatch = false; // groups are parts of the input's batch
+  int64_t groupInputs = 0;  // input features of a group
+  int64_t groupOutputs = 0; // output features of a group
+  /// From a group to the next.
+  int64_t inputGroupStride = 0, kernelGroupStride = 0, outputGroupStride = 0;
+};
+
+/// Reads and checks a call of `convolution`.
+Result<ConvolutionShape> readConvolution(const LibraryCall &call);
+
+/// A dilated input has elements only at every n-th place, so outputs fall into phases that see
+/// different taps. Each phase is a dense convolution of its own; together they are all outputs. A
+/// phase without taps has zeros only.
+std::vector<Axis> phasesOf(const WindowDimension &dim);
+int64_t phaseCount(const WindowDimension &dim);
+
+} // namespace tilewright::runtime::cpu
+
+#endif // TILEWRIGHT_RUNTIME_CPU_CONVOLUTION_WINDOW_H

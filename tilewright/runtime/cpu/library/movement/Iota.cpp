@@ -1,0 +1,81 @@
+// iota.
+#include "tilewright/interpret/scalar/Operations.h"
+#include "tilewright/runtime/cpu/library/Attributes.h"
+#include "tilewright/runtime/cpu/library/Scratch.h"
+#include "tilewright/runtime/cpu/library/movement/CopyPlan.h"
+
+#include <algorithm>
+
+namespace tilewright::runtime::cpu {
+
+namespace {
+/// Writes the numbers 0 … once and repeats them around.
+class IotaKernel final : public LibraryKernel {
+public:
+  IotaKernel(ElementType type, int64_t count, CopyPlan repeat, bool isLine)
+      : type(type), count(count), repeat(std::move(repeat)), isLine(isLine),
+        convert(interpret::operationFor(interpret::ScalarOp::convert, ElementType::i64, type)) {}
+
+  Status run(const LibraryRun &run) const override {
+    if (isLine) {
+      fill(run.results[0], run.pool);
+      return Status();
+    }
+    const Scratch line(count * static_cast<int64_t>(numerics::storageBytes(type)));
+    fill(line.data(), run.pool);
+    repeat.run(line.data(), run.results[0], run.pool);
+    return Status();
+  }
+
+private:
+  void fill(std::byte *to, ThreadPool &pool) const {
+    pool.parallelFor(count, 1 << 15, [&](int64_t begin, int64_t end) {
+      switch (type) {
+      case ElementType::i32:
+      case ElementType::ui32:
+        return fillAs<int32_t>(to, begin, end);
+      case ElementType::i64:
+      case ElementType::ui64:
+        return fillAs<int64_t>(to, begin, end);
+      case ElementType::f32:
+        return fillAs<float>(to, begin, end);
+      case ElementType::f64:
+        return fillAs<double>(to, begin, end);
+      default:
+        const size_t bytes = numerics::storageBytes(type);
+        for (int64_t i = begin; i < end; ++i)
+          interpret::storeScalar(type, to + static_cast<size_t>(i) * bytes,
+                                 convert(interpret::Scalar::ofSigned(i), {}, {}));
+      }
+    });
+  }
+  template <typename T> static void fillAs(std::byte *to, int64_t begin, int64_t end) {
+    auto *values = reinterpret_cast<T *>(to);
+    for (int64_t i = begin; i < end; ++i)
+      values[i] = static_cast<T>(i);
+  }
+
+  ElementType type;
+  int64_t count;
+  CopyPlan repeat;
+  bool isLine;
+  interpret::Operation convert;
+};
+} // namespace
+
+KernelResult prepareIota(const LibraryCall &call) {
+  CallReader reader(call);
+  TILEWRIGHT_TRY(reader.expectCounts(0, 1));
+  TILEWRIGHT_ASSIGN(Shape result, reader.resultShape(0));
+  TILEWRIGHT_ASSIGN(int64_t dimension, reader.integer("iota_dimension"));
+  TILEWRIGHT_TRY(reader.checkDims("iota_dimension", Dims{dimension}, result.rank()));
+  Dims strides(static_cast<size_t>(result.rank()), 0);
+  strides[static_cast<size_t>(dimension)] = 1;
+  const int64_t count = result.elementCount() == 0 ? 0 : result[dimension];
+  const ElementType type = call.results[0].element;
+  return makeKernel<IotaKernel>(
+      type, count, CopyPlan(result.dims(), strides, result.strides(), numerics::storageBytes(type)),
+      result.elementCount() == count);
+}
+
+} // namespace tilewright::runtime::cpu

@@ -1,0 +1,22 @@
+// Running combinations along a dimension.
+#ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_REDUCE_CUMULATIVE_H
+#define TILEWRIGHT_RUNTIME_CPU_LIBRARY_REDUCE_CUMULATIVE_H
+
+#include "tilewright/runtime/cpu/library/rows/RowArithmetic.h"
+
+namespace tilewright::runtime::cpu {
+
+/// Elements seen as [outer][size][inner]; runs along the middle.
+struct CumulativeGeometry {
+  int64_t outer, size, inner;
+  bool reversed;
+};
+
+/// to[o][i][c] = op(init, from[o][0][c] … from[o][i][c]), from the other end if reversed. One
+/// pass over memory; `init` is a stored element, or null for none.
+void cumulate(const RowArithmetic &rows, const CumulativeGeometry &geometry, const std::byte *from,
+              const std::byte *init, std::byte *to, ThreadPool &pool);
+
+} // namespace tilewright::runtime::cpu
+
+#endif // TILEWRIGHT_RUNTIME_CPU_LIBRARY_REDUCE_CUMULATIVE_H

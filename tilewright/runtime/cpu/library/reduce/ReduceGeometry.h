@@ -1,0 +1,75 @@
+// Which elements a reduction combines into which result.
+#ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_REDUCE_REDUCEGEOMETRY_H
+#define TILEWRIGHT_RUNTIME_CPU_LIBRARY_REDUCE_REDUCEGEOMETRY_H
+
+#include "tilewright/runtime/cpu/library/Attributes.h"
+
+namespace tilewright::runtime::cpu {
+
+/// A dimension, strides in elements.
+struct LoopDim {
+  int64_t size, stride;
+};
+
+/// Where number `linear` of a box lies.
+inline int64_t offsetOf(std::span<const LoopDim> dims, int64_t linear) {
+  int64_t offset = 0;
+  for (size_t i = dims.size(); i-- > 0;) {
+    offset += linear % dims[i].size * dims[i].stride;
+    linear /= dims[i].size;
+  }
+  return offset;
+}
+
+/// The same for one number after the other, without dividing.
+class OffsetWalk {
+public:
+  OffsetWalk(std::span<const LoopDim> dims, int64_t begin)
+      : dims(dims), position(dims.size()), current(offsetOf(dims, begin)) {
+    for (size_t i = dims.size(); i-- > 0;) {
+      position[i] = begin % dims[i].size;
+      begin /= dims[i].size;
+    }
+  }
+  int64_t offset() const { return current; }
+  void next() {
+    for (size_t i = dims.size(); i-- > 0;) {
+      current += dims[i].stride;
+      if (++position[i] < dims[i].size)
+        return;
+      current -= dims[i].size * dims[i].stride;
+      position[i] = 0;
+    }
+  }
+
+private:
+  std::span<const LoopDim> dims;
+  std::vector<int64_t> position;
+  int64_t current;
+};
+
+/// Dimensions of a reduction, neighbours of one kind collapsed. The last one is
+/// contiguous: a run that is reduced, or columns that are kept.
+struct ReduceGeometry {
+  std::vector<LoopDim> kept, reduced; // without the last one
+  bool lastIsReduced = false;
+  int64_t last = 1;         // size of the last one
+  int64_t outputs = 1;      // elements of the result
+  int64_t reducedCount = 1; // elements that make one of them
+  int64_t keptCount = 1;    // product of `kept`
+  int64_t reducedLoops = 1; // product of `reduced`
+
+  ReduceGeometry(const Shape &shape, std::span<const int64_t> dimensions);
+};
+
+/// Reads attribute `dimensions` and checks operands (inputs, then init values) and results.
+/// Gives the geometry of the inputs.
+Result<ReduceGeometry> reduceGeometryOf(const CallReader &reader, const LibraryCall &call);
+
+/// Elements in one piece of a long reduction. Pieces do not depend on the number of
+/// threads, so neither do results.
+constexpr int64_t reducePiece = 1 << 16;
+
+} // namespace tilewright::runtime::cpu
+
+#endif // TILEWRIGHT_RUNTIME_CPU_LIBRARY_REDUCE_REDUCEGEOMETRY_H

@@ -1,0 +1,329 @@
+// reduce_window.
+#include "tilewright/runtime/cpu/library/Scratch.h"
+#include "tilewright/runtime/cpu/library/movement/CopyRows.h"
+#include "tilewright/runtime/cpu/library/reduce/Converted.h"
+#include "tilewright/runtime/cpu/library/reduce/Cumulative.h"
+#include "tilewright/runtime/cpu/library/reduce/ReduceGeometry.h"
+#include "tilewright/runtime/cpu/library/reduce/Window.h"
+#include "tilewright/runtime/cpu/library/rows/BodyFold.h"
+
+#include <algorithm>
+
+namespace tilewright::runtime::cpu {
+
+using Window = std::vector<WindowDim>;
+
+namespace {
+/// A known operation. It is associative, so a window of several dimensions is reduced
+/// one dimension after the other, the last one first: w + h steps for w * h elements, and the
+/// order of elements is kept.
+class ReduceWindowKernel final : public LibraryKernel {
+public:
+  ReduceWindowKernel(ElementType operand, ElementType result, Window window,
+                     std::unique_ptr<RowArithmetic> rows)
+      : operand(operand), result(result), window(std::move(window)), rows(std::move(rows)) {
+    for (size_t dim = 0; dim < this->window.size(); ++dim) {
+      inputs *= this->window[dim].input;
+      outputs *= this->window[dim].positions;
+      if (!this->window[dim].isTrivial())
+        passes.insert(passes.begin(), dim);
+    }
+    for (int64_t dim = 0; dim < batchRank(this->window); ++dim)
+      batch *= this->window[static_cast<size_t>(dim)].input;
+  }
+
+  Status run(const LibraryRun &run) const override {
+    if (outputs == 0)
+      return Status();
+    const Converted input(operand, run.operands[0], result, inputs);
+    const Converted init(operand, run.operands[1], result, 1);
+    if (passes.size() == 1) {
+      const WindowDim &dim = window[passes[0]];
+      if (dim.isCumulative() || dim.isReverseCumulative()) {
+        const int64_t inner = innerOf(passes[0], 0);
+        cumulate(*rows, {inputs / (dim.input * inner), dim.input, inner, !dim.isCumulative()},
+                 input.data(), init.data(), run.results[0], run.pool);
+        return Status();
+      }
+    }
+    // Within one of the batch, what lies between two passes stays in the cache.
+    const int64_t fromBytes = inputs / batch * rows->storedBytes;
+    const int64_t toBytes = outputs / batch * rows->storedBytes;
+    run.pool.parallelFor(batch,
+                         std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, inputs / batch)),
+                         [&](int64_t begin, int64_t end) {
+                           for (int64_t i = begin; i < end; ++i)
+                             reduce(input.data() + i * fromBytes, init.data(),
+                                    run.results[0] + i * toBytes, run.pool);
+                         });
+    return Status();
+  }
+
+private:
+  /// Elements of the dimensions after `dim`, of which those in the first `done` passes have
+  /// positions instead of inputs.
+  int64_t innerOf(size_t dim, size_t done) const {
+    int64_t inner = 1;
+    for (size_t d = dim + 1; d < window.size(); ++d)
+      inner *= isDone(d, done) ? window[d].positions : window[d].input;
+    return inner;
+  }
+  int64_t outerOf(size_t dim, size_t done) const {
+    int64_t outer = 1;
+    for (size_t d = static_cast<size_t>(batchRank(window)); d < dim; ++d)
+      outer *= isDone(d, done) ? window[d].positions : window[d].input;
+    return outer;
+  }
+  bool isDone(size_t dim, size_t done) const {
+    return std::find(passes.begin(), passes.begin() + static_cast<std::ptrdiff_t>(done), dim) !=
+           passes.begin() + static_cast<std::ptrdiff_t>(done);
+  }
+
+  void reduce(const std::byte *from, const std::byte *init, std::byte *to, ThreadPool &pool) const {
+    Scratch before, after;
+    const std::byte *source = from;
+    int64_t count = inputs / batch;
+    if (passes.empty())
+      source = nullptr;
+    for (size_t pass = 0; pass < passes.size(); ++pass) {
+      const WindowDim &dim = window[passes[pass]];
+      const int64_t inner = innerOf(passes[pass], pass), outer = outerOf(passes[pass], pass);
+      count = outer * dim.positions * inner;
+      after = Scratch(count * rows->valueBytes);
+      const bool isStored = pass == 0;
+      if (inner == 1 && dim.baseDilation == 1)
+        slideAlong(dim, outer, source, isStored, after.data(), pool);
+      else
+        slideRows(dim, outer, inner, source, isStored, after.data(), pool);
+      before.swap(after);
+      source = before.data();
+    }
+    if (!source) { // nothing slides: one element each
+      before = Scratch(count * rows->valueBytes);
+      rows->widen(from, before.data(), count);
+    }
+    alignas(16) std::byte first[16];
+    rows->widen(init, first, 1);
+    constexpr int64_t piece = 1024;
+    pool.parallelFor((count + piece - 1) / piece, 16, [&](int64_t begin, int64_t end) {
+      const Scratch start(piece * rows->valueBytes);
+      for (int64_t i = begin * piece; i < std::min(end * piece, count); i += piece) {
+        const int64_t now = std::min(piece, count - i);
+        fillElements(start.data(), first, rows->valueBytes, now);
+        rows->combineValues(start.data(), before.data() + i * rows->valueBytes, now);
+        rows->narrow(start.data(), to + i * rows->storedBytes, now);
+      }
+    });
+  }
+
+  void combine(std::byte *values, const std::byte *others, bool areStored, int64_t count) const {
+    if (areStored)
+      rows->combine(values, others, count);
+    else
+      rows->combineValues(values, others, count);
+  }
+  void fillIdentity(std::byte *values, int64_t count) const {
+    alignas(16) std::byte none[16];
+    rows->identity(none);
+    fillElements(values, none, rows->valueBytes, count);
+  }
+
+  /// Whole rows of `inner` elements lie under the window.
+  void slideRows(const WindowDim &dim, int64_t outer, int64_t inner, const std::byte *from,
+                 bool isStored, std::byte *to, ThreadPool &pool) const {
+    const int64_t fromBytes = isStored ? rows->storedBytes : rows->valueBytes;
+    constexpr int64_t most = 2048;
+    pool.parallelFor(
+        outer * dim.positions,
+        std::max<int64_t>(1, (1 << 14) / (inner * std::clamp<int64_t>(dim.size, 1, 64))),
+        [&](int64_t begin, int64_t end) {
+          for (int64_t task = begin; task < end; ++task) {
+            const Taps taps = dim.tapsAt(task % dim.positions);
+            std::byte *values = to + task * inner * rows->valueBytes;
+            if (taps.count == 0)
+              fillIdentity(values, inner);
+            for (int64_t column = 0; column < inner; column += most) {
+              const int64_t now = std::min(most, inner - column);
+              std::byte *at = values + column * rows->valueBytes;
+              for (int64_t tap = 0; tap < taps.count; ++tap) {
+                const std::byte *row =
+                    from +
+                    ((task / dim.positions * dim.input + taps.first + tap * taps.step) * inner +
+                     column) *
+                        fromBytes;
+                if (tap > 0)
+                  combine(at, row, isStored, now);
+                else if (isStored)
+                  rows->widen(row, at, now);
+                else
+                  std::memcpy(at, row, static_cast<size_t>(now * rows->valueBytes));
+              }
+            }
+          }
+        });
+  }
+
+  /// The window lies along neighbours: all positions take one element of the window after the
+  /// other, so that neighbours are combined with neighbours.
+  void slideAlong(const WindowDim &dim, int64_t outer, const std::byte *from, bool isStored,
+                  std::byte *to, ThreadPool &pool) const {
+    const int64_t fromBytes = isStored ? rows->storedBytes : rows->valueBytes;
+    constexpr int64_t most = 1024; // positions at a time
+    const int64_t blocks = (dim.positions + most - 1) / most;
+    pool.parallelFor(
+        outer * blocks,
+        std::max<int64_t>(1, (1 << 14) / (std::clamp<int64_t>(dim.size, 1, 64) * most)),
+        [&](int64_t begin, int64_t end) {
+          const Scratch picked(most * fromBytes);
+          for (int64_t task = begin; task < end; ++task) {
+            const int64_t first = task % blocks * most, row = task / blocks;
+            const int64_t count = std::min(most, dim.positions - first);
+            std::byte *values = to + (row * dim.positions + first) * rows->valueBytes;
+            fillIdentity(values, count);
+            slideBlock(dim, from + row * dim.input * fromBytes, isStored, first, count, values,
+                       picked.data());
+          }
+        });
+  }
+
+  void slideBlock(const WindowDim &dim, const std::byte *from, bool isStored, int64_t first,
+                  int64_t count, std::byte *values, std::byte *picked) const {
+    const int64_t fromBytes = isStored ? rows->storedBytes : rows->valueBytes;
+    // Elements of the window that any position of the block has inside.
+    const int64_t low = first * dim.stride - dim.padLow;
+    const int64_t high = (first + count - 1) * dim.stride - dim.padLow;
+    const int64_t begin = high >= 0 ? 0 : (-high + dim.windowDilation - 1) / dim.windowDilation;
+    const int64_t end =
+        low >= dim.input ? 0 : std::min(dim.size, (dim.input - 1 - low) / dim.windowDilation + 1);
+    for (int64_t w = begin; w < end; ++w) {
+      // Position first + i has element at + i * stride under it; those inside are [from, until).
+      const int64_t at = low + w * dim.windowDilation;
+      const int64_t inside = at >= 0 ? 0 : (-at + dim.stride - 1) / dim.stride;
+      const int64_t until =
+          at >= dim.input ? 0 : std::min(count, (dim.input - 1 - at) / dim.stride + 1);
+      if (inside >= until)
+        continue;
+      const std::byte *source = from + (at + inside * dim.stride) * fromBytes;
+      std::byte *target = values + inside * rows->valueBytes;
+      if (dim.stride == 1) {
+        combine(target, source, isStored, until - inside);
+        continue;
+      }
+      withCell(fromBytes, [&]<typename Cell>() {
+        const auto *cells = reinterpret_cast<const Cell *>(source);
+        auto *out = reinterpret_cast<Cell *>(picked);
+        if (dim.stride == 2)
+          for (int64_t i = 0; i < until - inside; ++i)
+            out[i] = cells[2 * i];
+        else
+          for (int64_t i = 0; i < until - inside; ++i)
+            out[i] = cells[i * dim.stride];
+      });
+      combine(target, picked, isStored, until - inside);
+    }
+  }
+
+  ElementType operand, result;
+  Window window;
+  std::vector<size_t> passes; // dimensions in which the window slides, last first
+  int64_t inputs = 1, outputs = 1, batch = 1;
+  std::unique_ptr<RowArithmetic> rows;
+};
+
+/// A compiled body, for one input or several.
+class ReduceWindowFunctionKernel final : public LibraryKernel {
+public:
+  ReduceWindowFunctionKernel(const LibraryCall &call, Window window, Dims strides)
+      : body(call.bodies[0]), window(std::move(window)), strides(std::move(strides)) {
+    for (const WindowDim &dim : this->window) {
+      inputs *= dim.input;
+      outputs *= dim.positions;
+    }
+    for (size_t i = 0; i < call.results.size(); ++i) {
+      from.push_back(call.operands[i].element);
+      inits.push_back(call.operands[call.results.size() + i].element);
+      types.push_back(call.results[i].element);
+      bytes.push_back(static_cast<int64_t>(numerics::storageBytes(types.back())));
+    }
+  }
+
+  Status run(const LibraryRun &run) const override {
+    if (outputs == 0)
+      return Status();
+    const size_t width = types.size();
+    std::vector<Converted> values, starts;
+    for (size_t i = 0; i < width; ++i) {
+      values.emplace_back(from[i], run.operands[i], types[i], inputs);
+      starts.emplace_back(inits[i], run.operands[width + i], types[i], 1);
+    }
+    run.pool.parallelFor(outputs, 64, [&](int64_t begin, int64_t end) {
+      BodyFold fold(body, types);
+      std::vector<LoopDim> taps(window.size());
+      for (int64_t output = begin; output < end; ++output) {
+        int64_t rest = output, first = 0, count = 1;
+        for (size_t d = window.size(); d-- > 0;) {
+          const Taps here = window[d].tapsAt(rest % window[d].positions);
+          rest /= window[d].positions;
+          first += here.first * strides[d];
+          taps[d] = {here.count, here.step * strides[d]};
+          count *= here.count;
+        }
+        fold.start();
+        if (count > 0) {
+          OffsetWalk walk(taps, 0);
+          for (int64_t k = 0; k < count; ++k, walk.next())
+            fold.add(
+                [&](size_t i) { return values[i].data() + (first + walk.offset()) * bytes[i]; });
+        }
+        fold.finishWith([&](size_t i) { return starts[i].data(); });
+        for (size_t i = 0; i < width; ++i)
+          std::memcpy(run.results[i] + output * bytes[i], fold.value(i),
+                      static_cast<size_t>(bytes[i]));
+      }
+    });
+    return Status();
+  }
+
+private:
+  Body body;
+  Window window;
+  Dims strides;
+  int64_t inputs = 1, outputs = 1;
+  std::vector<ElementType> from, inits, types;
+  std::vector<int64_t> bytes;
+};
+} // namespace
+
+KernelResult prepareReduceWindow(const LibraryCall &call) {
+  CallReader reader(call);
+  const size_t count = call.results.size();
+  if (count == 0)
+    return reader.failure("takes at least one input");
+  TILEWRIGHT_TRY(reader.expectCounts(2 * count, count));
+  TILEWRIGHT_ASSIGN(Shape input, reader.operandShape(0));
+  TILEWRIGHT_ASSIGN(Window window, windowOf(reader, input));
+  TILEWRIGHT_ASSIGN(CombineOp op, combineOpOf(reader, "body"));
+  for (size_t i = 0; i < count; ++i) {
+    TILEWRIGHT_ASSIGN(Shape init, reader.operandShape(count + i));
+    if (call.operands[i].dims != call.operands[0].dims || init.elementCount() != 1)
+      return reader.failure("inputs must have one shape and init values be scalars, got ",
+                            typeString(call.operands[i]), " and ",
+                            typeString(call.operands[count + i]));
+    TILEWRIGHT_TRY(reader.expectResult(i, call.results[i].element, positionsOf(window)));
+  }
+  TILEWRIGHT_ASSIGN(Shape result, reader.resultShape(0));
+  if (op == CombineOp::function) {
+    if (call.bodies.size() != 1)
+      return reader.failure("a body that is a function is bound once, got ", call.bodies.size());
+    return makeKernel<ReduceWindowFunctionKernel>(call, std::move(window), input.strides());
+  }
+  std::unique_ptr<RowArithmetic> rows = RowArithmetic::create(op, call.results[0].element);
+  if (!rows || count != 1 || call.operands[0].element != call.operands[1].element)
+    return reader.failure("takes one input with an init value of its type and a body that is "
+                          "defined for it, got ",
+                          typeString(call.operands[0]));
+  return makeKernel<ReduceWindowKernel>(call.operands[0].element, call.results[0].element,
+                                        std::move(window), std::move(rows));
+}
+
+} // namespace tilewright::runtime::cpu

@@ -1,0 +1,248 @@
+// select_and_scatter: the gradient of a maximum over windows.
+#include "tilewright/interpret/scalar/Operations.h"
+#include "tilewright/runtime/cpu/library/movement/CopyRows.h"
+#include "tilewright/runtime/cpu/library/reduce/Converted.h"
+#include "tilewright/runtime/cpu/library/reduce/ReduceGeometry.h"
+#include "tilewright/runtime/cpu/library/reduce/Window.h"
+#include "tilewright/runtime/cpu/library/rows/Numbers.h"
+#include "tilewright/runtime/cpu/library/rows/RowArithmetic.h"
+
+#include <optional>
+
+namespace tilewright::runtime::cpu {
+
+using interpret::ScalarOp;
+
+namespace {
+/// Whether the chosen element stays chosen when it meets another one.
+class Selection {
+public:
+  virtual ~Selection() = default;
+  /// The place, among `count` of them from `first`, of the element that is chosen.
+  virtual int64_t choose(const std::byte *operand, std::span<const LoopDim> taps, int64_t first,
+                         int64_t count) const = 0;
+};
+
+template <typename Keeps>
+int64_t chooseBy(std::span<const LoopDim> taps, int64_t first, int64_t count, Keeps &&keeps) {
+  OffsetWalk walk(taps, 0);
+  int64_t chosen = first;
+  for (int64_t k = 1; k < count; ++k) {
+    walk.next();
+    if (!keeps(chosen, first + walk.offset()))
+      chosen = first + walk.offset();
+  }
+  return chosen;
+}
+
+/// A comparison of numbers that the machine knows.
+template <typename Number> class ComparedSelection final : public Selection {
+public:
+  explicit ComparedSelection(ScalarOp op) : op(op) {}
+  int64_t choose(const std::byte *operand, std::span<const LoopDim> taps, int64_t first,
+                 int64_t count) const override {
+    const auto *values = reinterpret_cast<const typename Number::Stored *>(operand);
+    auto by = [&](auto compare) {
+      return chooseBy(taps, first, count, [&](int64_t a, int64_t b) {
+        return compare(Number::load(values[a]), Number::load(values[b]));
+      });
+    };
+    switch (op) {
+    case ScalarOp::compareGe:
+      return by([](auto a, auto b) { return a >= b; });
+    case ScalarOp::compareGt:
+      return by([](auto a, auto b) { return a > b; });
+    case ScalarOp::compareLe:
+      return by([](auto a, auto b) { return a <= b; });
+    default:
+      return by([](auto a, auto b) { return a < b; });
+    }
+  }
+
+private:
+  ScalarOp op;
+};
+
+class ScalarSelection final : public Selection {
+public:
+  ScalarSelection(ElementType type, interpret::Operation operation)
+      : type(type), operation(operation) {}
+  int64_t choose(const std::byte *operand, std::span<const LoopDim> taps, int64_t first,
+                 int64_t count) const override {
+    const auto bytes = static_cast<int64_t>(numerics::storageBytes(type));
+    return chooseBy(taps, first, count, [&](int64_t a, int64_t b) {
+      return operation(interpret::loadScalar(type, operand + a * bytes),
+                       interpret::loadScalar(type, operand + b * bytes), {})
+                 .u != 0;
+    });
+  }
+
+private:
+  ElementType type;
+  interpret::Operation operation;
+};
+
+class FunctionSelection final : public Selection {
+public:
+  FunctionSelection(ElementType type, Body body) : type(type), body(body) {}
+  int64_t choose(const std::byte *operand, std::span<const LoopDim> taps, int64_t first,
+                 int64_t count) const override {
+    const auto bytes = static_cast<int64_t>(numerics::storageBytes(type));
+    return chooseBy(taps, first, count, [&](int64_t a, int64_t b) {
+      const void *arguments[] = {operand + a * bytes, operand + b * bytes};
+      uint8_t keeps = 0;
+      void *results[] = {&keeps};
+      body(arguments, results);
+      return keeps != 0;
+    });
+  }
+
+private:
+  ElementType type;
+  Body body;
+};
+
+class SelectAndScatterKernel final : public LibraryKernel {
+public:
+  SelectAndScatterKernel(const LibraryCall &call, std::vector<WindowDim> window, Dims strides,
+                         std::unique_ptr<Selection> selection, std::unique_ptr<RowArithmetic> rows,
+                         Body body)
+      : sourceType(call.operands[1].element), initType(call.operands[2].element),
+        operandBytes(static_cast<int64_t>(numerics::storageBytes(call.operands[0].element))),
+        type(call.results[0].element), window(std::move(window)), strides(std::move(strides)),
+        selection(std::move(selection)), rows(std::move(rows)), body(body) {
+    for (const WindowDim &dim : this->window) {
+      inputs *= dim.input;
+      positions *= dim.positions;
+    }
+    for (int64_t dim = 0; dim < batchRank(this->window); ++dim)
+      batch *= this->window[static_cast<size_t>(dim)].input;
+  }
+
+  Status run(const LibraryRun &run) const override {
+    if (inputs == 0)
+      return Status();
+    const Converted source(sourceType, run.operands[1], type, positions);
+    const Converted init(initType, run.operands[2], type, 1);
+    const auto bytes = static_cast<int64_t>(numerics::storageBytes(type));
+    const int64_t perBatch = inputs / batch, positionsPerBatch = positions / batch;
+    // Windows of different parts of the batch choose among different elements.
+    run.pool.parallelFor(
+        batch, std::max<int64_t>(1, (1 << 14) / perBatch), [&](int64_t begin, int64_t end) {
+          fillElements(run.results[0] + begin * perBatch * bytes, init.data(), bytes,
+                       (end - begin) * perBatch);
+          std::vector<LoopDim> taps(window.size());
+          for (int64_t at = begin * positionsPerBatch; at < end * positionsPerBatch; ++at)
+            scatter(run.operands[0], source.data() + at * bytes, run.results[0], at, bytes, taps);
+        });
+    return Status();
+  }
+
+private:
+  void scatter(const std::byte *operand, const std::byte *update, std::byte *result,
+               int64_t position, int64_t bytes, std::vector<LoopDim> &taps) const {
+    int64_t first = 0, count = 1;
+    for (size_t d = window.size(); d-- > 0;) {
+      const Taps here = window[d].tapsAt(position % window[d].positions);
+      position /= window[d].positions;
+      first += here.first * strides[d];
+      taps[d] = {here.count, here.step * strides[d]};
+      count *= here.count;
+    }
+    if (count == 0)
+      return;
+    std::byte *target = result + selection->choose(operand, taps, first, count) * bytes;
+    if (rows) {
+      rows->update(target, update, 1);
+      return;
+    }
+    alignas(16) std::byte out[16];
+    const void *arguments[] = {target, update};
+    void *results[] = {out};
+    body(arguments, results);
+    std::memcpy(target, out, static_cast<size_t>(bytes));
+  }
+
+  ElementType sourceType, initType;
+  int64_t operandBytes;
+  ElementType type;
+  std::vector<WindowDim> window;
+  Dims strides;
+  std::unique_ptr<Selection> selection;
+  std::unique_ptr<RowArithmetic> rows;
+  Body body; // scatters, if `rows` is null
+  int64_t inputs = 1, positions = 1, batch = 1;
+};
+} // namespace
+
+static std::optional<ScalarOp> comparisonNamed(std::string_view name) {
+  if (name == "ge")
+    return ScalarOp::compareGe;
+  if (name == "gt")
+    return ScalarOp::compareGt;
+  if (name == "le")
+    return ScalarOp::compareLe;
+  if (name == "lt")
+    return ScalarOp::compareLt;
+  return std::nullopt;
+}
+
+static std::unique_ptr<Selection> selectionOf(ScalarOp op, ElementType type) {
+  switch (type) {
+  case ElementType::f32:
+    return std::make_unique<ComparedSelection<PlainNumber<float>>>(op);
+  case ElementType::f64:
+    return std::make_unique<ComparedSelection<PlainNumber<double>>>(op);
+  case ElementType::bf16:
+    return std::make_unique<ComparedSelection<Bf16Number>>(op);
+  case ElementType::f16:
+    return std::make_unique<ComparedSelection<F16Number>>(op);
+  case ElementType::i32:
+    return std::make_unique<ComparedSelection<PlainNumber<int32_t>>>(op);
+  default:
+    break;
+  }
+  const interpret::Operation operation = interpret::operationFor(op, type);
+  return operation ? std::make_unique<ScalarSelection>(type, operation) : nullptr;
+}
+
+/// Operands: operand, source, init. Attributes: the window, `select` = ge|gt|le|lt|function,
+/// `scatter` = a known operation or function; bodies: those that are functions, in this order.
+KernelResult prepareSelectAndScatter(const LibraryCall &call) {
+  CallReader reader(call);
+  TILEWRIGHT_TRY(reader.expectCounts(3, 1));
+  TILEWRIGHT_ASSIGN(Shape operand, reader.operandShape(0));
+  TILEWRIGHT_ASSIGN(Shape init, reader.operandShape(2));
+  TILEWRIGHT_ASSIGN(std::vector<WindowDim> window, windowOf(reader, operand));
+  TILEWRIGHT_ASSIGN(Shape source, reader.operandShape(1));
+  if (call.operands[1].dims != positionsOf(window) || init.elementCount() != 1)
+    return reader.failure("source must have an element for each position of the window, which has ",
+                          listed(positionsOf(window)), ", got ", typeString(call.operands[1]));
+  TILEWRIGHT_TRY(reader.expectResult(0, call.results[0].element, operand.dims()));
+  TILEWRIGHT_ASSIGN(std::string_view select, reader.text("select"));
+  TILEWRIGHT_ASSIGN(CombineOp scatter, combineOpOf(reader, "scatter"));
+  const bool selects = select == "function", scatters = scatter == CombineOp::function;
+  if (call.bodies.size() != size_t(selects) + size_t(scatters))
+    return reader.failure("each region that is a function is bound once, got ", call.bodies.size());
+  const ElementType type = call.operands[0].element;
+  std::unique_ptr<Selection> selection;
+  if (selects)
+    selection = std::make_unique<FunctionSelection>(type, call.bodies[0]);
+  else if (std::optional<ScalarOp> op = comparisonNamed(select))
+    selection = selectionOf(*op, type);
+  if (!selection)
+    return reader.failure("attribute 'select' spells no comparison of ", numerics::spelling(type),
+                          ": '", select, "'");
+  std::unique_ptr<RowArithmetic> rows;
+  if (!scatters) {
+    rows = RowArithmetic::create(scatter, call.results[0].element);
+    if (!rows)
+      return reader.failure("attribute 'scatter' spells an operation that is not defined for ",
+                            numerics::spelling(call.results[0].element));
+  }
+  return makeKernel<SelectAndScatterKernel>(call, std::move(window), operand.strides(),
+                                            std::move(selection), std::move(rows),
+                                            scatters ? call.bodies.back() : nullptr);
+}
+
+} // namespace tilewright::runtime::cpu

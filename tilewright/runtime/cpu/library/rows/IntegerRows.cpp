@@ -1,0 +1,75 @@
+// Rows of integers and booleans. What wraps is computed unsigned, whatever the sign.
+#include "tilewright/runtime/cpu/library/rows/VectorRows.h"
+
+namespace tilewright::runtime::cpu::detail {
+
+template <typename Signed>
+static std::unique_ptr<RowArithmetic> rowsOf(CombineOp op, bool isSigned) {
+  using Unsigned = std::make_unsigned_t<Signed>;
+  switch (op) {
+  case CombineOp::add:
+    return std::make_unique<VectorRows<PlainNumber<Unsigned>, AddOp>>();
+  case CombineOp::multiply:
+    return std::make_unique<VectorRows<PlainNumber<Unsigned>, MultiplyOp>>();
+  case CombineOp::maximum:
+    if (isSigned)
+      return std::make_unique<VectorRows<PlainNumber<Signed>, MaximumOp>>();
+    return std::make_unique<VectorRows<PlainNumber<Unsigned>, MaximumOp>>();
+  case CombineOp::minimum:
+    if (isSigned)
+      return std::make_unique<VectorRows<PlainNumber<Signed>, MinimumOp>>();
+    return std::make_unique<VectorRows<PlainNumber<Unsigned>, MinimumOp>>();
+  case CombineOp::bitAnd:
+    return std::make_unique<VectorRows<PlainNumber<Unsigned>, AndOp>>();
+  case CombineOp::bitOr:
+    return std::make_unique<VectorRows<PlainNumber<Unsigned>, OrOp>>();
+  case CombineOp::bitXor:
+    return std::make_unique<VectorRows<PlainNumber<Unsigned>, XorOp>>();
+  default:
+    return nullptr;
+  }
+}
+
+namespace {
+/// `and` whose identity is true, not all bits.
+struct BooleanAndOp : AndOp {
+  template <typename T> static constexpr T identity() { return T(1); }
+};
+} // namespace
+
+/// Booleans are bytes of 0 and 1, whose sum is `or` and whose product is `and`.
+static CombineOp ofBooleans(CombineOp op) {
+  switch (op) {
+  case CombineOp::add:
+  case CombineOp::maximum:
+    return CombineOp::bitOr;
+  case CombineOp::multiply:
+  case CombineOp::minimum:
+    return CombineOp::bitAnd;
+  default:
+    return op;
+  }
+}
+
+std::unique_ptr<RowArithmetic> integerRows(CombineOp op, ElementType type) {
+  const bool isSigned = numerics::isSigned(type);
+  if (type == ElementType::pred) {
+    if (ofBooleans(op) == CombineOp::bitAnd)
+      return std::make_unique<VectorRows<PlainNumber<uint8_t>, BooleanAndOp>>();
+    return rowsOf<int8_t>(ofBooleans(op), false);
+  }
+  switch (numerics::isInteger(type) ? numerics::bitWidth(type) : 0) {
+  case 8:
+    return rowsOf<int8_t>(op, isSigned);
+  case 16:
+    return rowsOf<int16_t>(op, isSigned);
+  case 32:
+    return rowsOf<int32_t>(op, isSigned);
+  case 64:
+    return rowsOf<int64_t>(op, isSigned);
+  default:
+    return nullptr;
+  }
+}
+
+} // namespace tilewright::runtime::cpu::detail

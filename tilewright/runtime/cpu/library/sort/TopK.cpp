@@ -1,0 +1,132 @@
+// top_k: the largest of each row, in order.
+#include "tilewright/runtime/cpu/library/Attributes.h"
+#include "tilewright/runtime/cpu/library/Isa.h"
+#include "tilewright/runtime/cpu/library/movement/CopyRows.h"
+#include "tilewright/runtime/cpu/library/sort/RadixSort.h"
+#include "tilewright/runtime/cpu/library/sort/SortKeys.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tilewright::runtime::cpu {
+
+namespace {
+class TopKKernel final : public LibraryKernel {
+public:
+  TopKKernel(ElementType type, ElementType indexType, int64_t rows, int64_t length, int64_t k)
+      : type(type), indexType(indexType), rows(rows), length(length), k(k) {}
+
+  Status run(const LibraryRun &run) const override {
+    if (k == 0)
+      return Status();
+    run.pool.parallelFor(rows, std::max<int64_t>(1, 8192 / length),
+                         [&](int64_t begin, int64_t end) {
+                           for (int64_t row = begin; row < end; ++row)
+                             if (keyBits(type) <= 32)
+                               select<uint32_t>(run, row);
+                             else
+                               select<uint64_t>(run, row);
+                         });
+    return Status();
+  }
+
+private:
+  /// An element that may be among the largest. Keys are those of a descending sort: less is more.
+  template <typename Key> struct Candidate {
+    Key key;
+    uint32_t place;
+    bool operator<(const Candidate &other) const {
+      return key != other.key ? key < other.key : place < other.place;
+    }
+  };
+
+  template <typename Key> void select(const LibraryRun &run, int64_t row) const {
+    const auto bytes = static_cast<int64_t>(numerics::storageBytes(type));
+    const std::byte *from = run.operands[0] + row * length * bytes;
+    const Scratch keyMemory(length * static_cast<int64_t>(sizeof(Key)));
+    Key *keys = keyMemory.as<Key>();
+    makeKeys(type, {SortOrder::Kind::total, true}, from, length, keys);
+
+    // Room for some more than k; when it is full, the k best stay and the rest goes.
+    using Item = Candidate<Key>;
+    const int64_t room = std::max<int64_t>(2 * k, k + 64);
+    const Scratch memory(room * static_cast<int64_t>(sizeof(Item)));
+    Item *best = memory.as<Item>();
+    int64_t count = 0;
+    // Elements come in the order of their places, so one that only equals the k-th loses to it.
+    Key threshold = std::numeric_limits<Key>::max();
+    bool isOpen = true; // until k elements are there
+    auto prune = [&] {
+      std::nth_element(best, best + k - 1, best + count);
+      count = k;
+      threshold = best[k - 1].key;
+      isOpen = false;
+    };
+    constexpr int64_t block = 64;
+    for (int64_t begin = 0; begin < length; begin += block) {
+      const int64_t end = std::min(begin + block, length);
+      if (!isOpen && end - begin == block && !anyBelow<Key>(keys + begin, threshold))
+        continue;
+      for (int64_t i = begin; i < end; ++i)
+        if (isOpen || keys[i] < threshold) {
+          best[count++] = {keys[i], static_cast<uint32_t>(i)};
+          if (count == room)
+            prune();
+        }
+    }
+    if (count > k)
+      prune();
+    std::sort(best, best + k);
+    std::byte *values = run.results[0] + row * k * bytes;
+    for (int64_t i = 0; i < k; ++i)
+      copyRow(values + i * bytes, from + best[i].place * bytes, bytes);
+    if (indexType == ElementType::i32)
+      for (int64_t i = 0; i < k; ++i)
+        reinterpret_cast<int32_t *>(run.results[1])[row * k + i] =
+            static_cast<int32_t>(best[i].place);
+    else
+      for (int64_t i = 0; i < k; ++i)
+        reinterpret_cast<int64_t *>(run.results[1])[row * k + i] = best[i].place;
+  }
+
+  template <typename Key> static bool anyBelow(const Key *keys, Key threshold) {
+    bool any = false;
+    withVectors([&](auto) TILEWRIGHT_LAMBDA {
+      Key found = 0;
+      for (int64_t i = 0; i < 64; ++i)
+        found |= static_cast<Key>(keys[i] < threshold);
+      any = found != 0;
+    });
+    return any;
+  }
+
+  ElementType type, indexType;
+  int64_t rows, length, k;
+};
+} // namespace
+
+/// Operand: [..., n]. Results: values [..., k] and indices [..., k]. Attribute: k. Largest first
+/// by IEEE-754 totalOrder, the first of equal ones first.
+KernelResult prepareTopK(const LibraryCall &call) {
+  CallReader reader(call);
+  TILEWRIGHT_TRY(reader.expectCounts(1, 2));
+  TILEWRIGHT_ASSIGN(Shape shape, reader.operandShape(0));
+  TILEWRIGHT_ASSIGN(int64_t k, reader.integer("k"));
+  const ElementType type = call.operands[0].element, index = call.results[1].element;
+  if (shape.rank() == 0 || k < 0 || k > shape[shape.rank() - 1] ||
+      shape[shape.rank() - 1] > std::numeric_limits<int32_t>::max())
+    return reader.failure("takes k elements of the last dimension, got ", k, " of ",
+                          typeString(call.operands[0]));
+  if (keyBits(type) == 0 || (index != ElementType::i32 && index != ElementType::i64))
+    return reader.failure("takes elements that have an order and gives i32 or i64 indices, got ",
+                          numerics::spelling(type), " and ", numerics::spelling(index));
+  const int64_t length = shape[shape.rank() - 1];
+  Dims sizes(shape.dims().begin(), shape.dims().end());
+  sizes.back() = k;
+  TILEWRIGHT_TRY(reader.expectResult(0, type, sizes));
+  TILEWRIGHT_TRY(reader.expectResult(1, index, sizes));
+  const int64_t rows = shape.elementCount() == 0 ? 0 : shape.elementCount() / length;
+  return makeKernel<TopKKernel>(type, index, rows, length, k);
+}
+
+} // namespace tilewright::runtime::cpu

@@ -1,0 +1,186 @@
+// dot_general as a batch of products. Nothing is transposed: dimensions that lie one after the
+// other in memory become one side of a matrix, others a side with an offset for each index.
+#include "tilewright/runtime/cpu/library/Attributes.h"
+#include "tilewright/runtime/cpu/matmul/Placement.h"
+#include "tilewright/runtime/cpu/matmul/Product.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tilewright::runtime::cpu {
+
+namespace {
+
+/// Dimensions of a tensor as parts of a side.
+std::vector<Part> partsOf(const Shape &shape, const Dims &dims) {
+  const Dims strides = shape.strides();
+  std::vector<Part> parts;
+  for (int64_t dim : dims)
+    parts.push_back({shape[dim], strides[static_cast<size_t>(dim)]});
+  return parts;
+}
+
+struct DotDimensions {
+  Dims lhsBatching, rhsBatching, lhsContracting, rhsContracting;
+};
+
+/// The contracted pairs in the order in which the fewest offsets are needed: sums may be taken in
+/// any order.
+void orderContracted(DotDimensions &dims, const Shape &lhs, const Shape &rhs) {
+  const size_t count = dims.lhsContracting.size();
+  auto ordered = [&](const Dims &by, const Dims &values) {
+    Dims order(count);
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      return by[static_cast<size_t>(a)] < by[static_cast<size_t>(b)];
+    });
+    return pick(values, order);
+  };
+  auto sidesOf = [&](const Dims &lhsDims, const Dims &rhsDims) {
+    return joinedParts(partsOf(lhs, lhsDims)).size() + joinedParts(partsOf(rhs, rhsDims)).size();
+  };
+  for (const Dims &by : {Dims(dims.rhsContracting), Dims(dims.lhsContracting)}) {
+    const Dims lhsDims = ordered(by, dims.lhsContracting);
+    const Dims rhsDims = ordered(by, dims.rhsContracting);
+    if (sidesOf(lhsDims, rhsDims) <= sidesOf(dims.lhsContracting, dims.rhsContracting)) {
+      dims.lhsContracting = lhsDims;
+      dims.rhsContracting = rhsDims;
+    }
+  }
+}
+
+/// The product that a dot_general asks for; its dimensions are known to fit.
+MatmulProblem problemOf(DotDimensions dims, ElementType lhsType, const Shape &lhs,
+                        ElementType rhsType, const Shape &rhs, ElementType resultType) {
+  orderContracted(dims, lhs, rhs);
+  const Dims lhsFree = remaining(lhs.rank(), joined({dims.lhsBatching, dims.lhsContracting}));
+  const Dims rhsFree = remaining(rhs.rank(), joined({dims.rhsBatching, dims.rhsContracting}));
+  const Dims lhsStrides = lhs.strides(), rhsStrides = rhs.strides();
+  auto product = [](const Dims &sizes) {
+    return std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<>());
+  };
+  const Dims summedSizes = pick(lhs.dims(), dims.lhsContracting);
+  const Dims rowSizes = pick(lhs.dims(), lhsFree), columnSizes = pick(rhs.dims(), rhsFree);
+
+  MatmulProblem problem = MatmulProblem::dense(lhsType, rhsType, resultType, product(rowSizes),
+                                               product(columnSizes), product(summedSizes));
+  int64_t resultStride = problem.rows * problem.columns;
+  problem.batch.resize(dims.lhsBatching.size());
+  for (size_t i = problem.batch.size(); i-- > 0;) {
+    const auto lhsDim = static_cast<size_t>(dims.lhsBatching[i]);
+    const int64_t size = lhs.dims()[lhsDim];
+    problem.batch[i] = {size, lhsStrides[lhsDim],
+                        rhsStrides[static_cast<size_t>(dims.rhsBatching[i])], resultStride};
+    resultStride *= size;
+  }
+  // Without elements there are no offsets to list.
+  if (problem.rows == 0 || problem.columns == 0 || problem.summed == 0)
+    return problem;
+  problem.lhsRows = placementOf(partsOf(lhs, lhsFree));
+  problem.lhsSummed = placementOf(partsOf(lhs, dims.lhsContracting));
+  problem.rhsSummed = placementOf(partsOf(rhs, dims.rhsContracting));
+  problem.rhsColumns = placementOf(partsOf(rhs, rhsFree));
+  return problem;
+}
+
+/// The bodies of a call are scalar functions by default; this one has the ABI of an epilogue.
+using ApplyEpilogue = decltype(Epilogue::apply);
+
+class DotKernel : public LibraryKernel {
+public:
+  DotKernel(MatmulProblem problem, ApplyEpilogue epilogue)
+      : product(std::move(problem)), epilogue(epilogue) {}
+
+  Status run(const LibraryRun &run) const override {
+    MatmulOperands operands{.lhs = run.operands[0], .rhs = run.operands[1]};
+    if (!epilogue) {
+      operands.result = run.results[0];
+      product.run(operands, run.pool);
+      return Status();
+    }
+    std::vector<void *> buffers;
+    for (const std::byte *operand : run.operands.subspan(2))
+      buffers.push_back(const_cast<std::byte *>(operand));
+    buffers.insert(buffers.end(), run.results.begin(), run.results.end());
+    operands.epilogue = {epilogue, buffers.data()};
+    product.run(operands, run.pool);
+    return Status();
+  }
+
+private:
+  Product product;
+  ApplyEpilogue epilogue;
+};
+
+} // namespace
+
+static Status checkDimensions(const CallReader &reader, const DotDimensions &dims, const Shape &lhs,
+                              const Shape &rhs) {
+  TILEWRIGHT_TRY(reader.checkDims("lhs dimensions", joined({dims.lhsBatching, dims.lhsContracting}),
+                                  lhs.rank()));
+  TILEWRIGHT_TRY(reader.checkDims("rhs dimensions", joined({dims.rhsBatching, dims.rhsContracting}),
+                                  rhs.rank()));
+  auto haveEqualSizes = [&](const Dims &lhsDims, const Dims &rhsDims) {
+    return pick(lhs.dims(), lhsDims) == pick(rhs.dims(), rhsDims);
+  };
+  if (!haveEqualSizes(dims.lhsBatching, dims.rhsBatching))
+    return reader.failure("batching dimensions of lhs ", lhs.toString(), " and rhs ",
+                          rhs.toString(), " must have equal sizes");
+  if (!haveEqualSizes(dims.lhsContracting, dims.rhsContracting))
+    return reader.failure("contracted dimensions of lhs ", lhs.toString(), " and rhs ",
+                          rhs.toString(), " must have equal sizes");
+  return Status();
+}
+
+/// Attributes: lhs_batching_dimensions, rhs_batching_dimensions, lhs_contracting_dimensions,
+/// rhs_contracting_dimensions. Precision and algorithm are taken as a lower bound: sums of
+/// reals are in f32 or f64 whatever they say.
+///
+/// With `epilogue` = "function" the first body is an epilogue (see Matmul.h) and
+/// `product_type` names the type that the dot itself would have had; operands after the first two
+/// and all results are its buffers, and their shapes are its business.
+KernelResult prepareDotGeneral(const LibraryCall &call) {
+  CallReader reader(call);
+  TILEWRIGHT_ASSIGN(std::string_view epilogueKind, reader.textOr("epilogue", ""));
+  const bool hasEpilogue = !epilogueKind.empty();
+  if (hasEpilogue ? call.operands.size() < 2 || call.results.empty() || call.bodies.empty()
+                  : call.operands.size() != 2 || call.results.size() != 1)
+    return reader.failure("needs lhs, rhs and one result, or more of both and a body if there is "
+                          "an epilogue, got ",
+                          call.operands.size(), " operands and ", call.results.size(), " results");
+  TILEWRIGHT_ASSIGN(Shape lhs, reader.operandShape(0));
+  TILEWRIGHT_ASSIGN(Shape rhs, reader.operandShape(1));
+  DotDimensions dims;
+  TILEWRIGHT_ASSIGN(dims.lhsBatching, reader.integersOr("lhs_batching_dimensions", {}));
+  TILEWRIGHT_ASSIGN(dims.rhsBatching, reader.integersOr("rhs_batching_dimensions", {}));
+  TILEWRIGHT_ASSIGN(dims.lhsContracting, reader.integersOr("lhs_contracting_dimensions", {}));
+  TILEWRIGHT_ASSIGN(dims.rhsContracting, reader.integersOr("rhs_contracting_dimensions", {}));
+  TILEWRIGHT_TRY(checkDimensions(reader, dims, lhs, rhs));
+
+  ElementType resultType = call.results[0].element;
+  if (hasEpilogue) {
+    TILEWRIGHT_ASSIGN(std::string_view name, reader.text("product_type"));
+    const std::optional<ElementType> type = numerics::elementTypeNamed(name);
+    if (!type)
+      return reader.failure("product_type names no element type: ", name);
+    resultType = *type;
+  }
+  const ElementType lhsType = call.operands[0].element, rhsType = call.operands[1].element;
+  if (!Matmul::supports(lhsType, rhsType, resultType))
+    return reader.failure("products of ", numerics::spelling(lhsType), " and ",
+                          numerics::spelling(rhsType), " cannot be summed up in ",
+                          numerics::spelling(resultType));
+  const Dims resultDims = joined(
+      {pick(lhs.dims(), dims.lhsBatching),
+       pick(lhs.dims(), remaining(lhs.rank(), joined({dims.lhsBatching, dims.lhsContracting}))),
+       pick(rhs.dims(), remaining(rhs.rank(), joined({dims.rhsBatching, dims.rhsContracting})))});
+  TILEWRIGHT_ASSIGN(Shape result, Shape::create(resultDims));
+  if (!hasEpilogue)
+    TILEWRIGHT_TRY(reader.expectResult(0, resultType, resultDims));
+  return makeKernel<DotKernel>(
+      problemOf(std::move(dims), lhsType, lhs, rhsType, rhs, resultType),
+      hasEpilogue ? reinterpret_cast<ApplyEpilogue>(reinterpret_cast<void (*)()>(call.bodies[0]))
+                  : nullptr);
+}
+
+} // namespace tilewright::runtime::cpu

@@ -1,0 +1,263 @@
+// Large products: operands are packed into panels, sums are computed in tiles that fit the
+// second cache, each from blocks of panels that fit the first.
+#include "tilewright/runtime/cpu/matmul/Runner.h"
+
+#include <algorithm>
+
+namespace tilewright::runtime::cpu {
+
+namespace {
+
+int64_t divideUp(int64_t value, int64_t by) { return (value + by - 1) / by; }
+int64_t roundUp(int64_t value, int64_t to) { return divideUp(value, to) * to; }
+
+/// How a product is cut up.
+struct Blocking {
+  int64_t rows, columns; // of a tile of sums; multiples of the kernel's
+  int64_t summed;        // of a block of panels; a multiple of the kernel's depth
+  int64_t rowTiles, columnTiles, summedBlocks;
+};
+
+/// One operand on its way to the kernel.
+struct Side {
+  const OperandView &view;
+  const Conversion &conversion;
+  PackPanel pack;
+  int64_t width, depth; // of a panel
+  int64_t lines, summed, blockSummed;
+  int64_t elementBytes;
+  PanelScratch::Use localUse;
+  std::byte *shared = nullptr; // all panels, or null if each tile packs its own
+
+  int64_t panels() const { return divideUp(lines, width); }
+  int64_t blockDepth(int64_t block) const {
+    return roundUp(std::min(blockSummed, summed - block * blockSummed), depth);
+  }
+  int64_t panelBytes(int64_t block) const { return width * blockDepth(block) * elementBytes; }
+  int64_t allBytes() const { return panels() * width * roundUp(summed, depth) * elementBytes; }
+  std::byte *sharedAt(int64_t block, int64_t panel) const {
+    return shared + panels() * width * block * blockSummed * elementBytes +
+           panel * panelBytes(block);
+  }
+
+  /// Packs panels [first, last) of a block, one after the other. Where neighbouring lines are
+  /// neighbours in memory, a few summed elements of all panels are packed at a time: rows of the
+  /// operand are then read as long as they go on, before the next page is opened.
+  void packPanels(int64_t block, int64_t first, int64_t last, std::byte *to) const {
+    const int64_t k = block * blockSummed, count = std::min(blockSummed, summed - k);
+    const bool isAcross = !view.prologue && view.lines->isEven() && view.lines->stride == 1;
+    const int64_t step = isAcross ? roundUp(std::min<int64_t>(count, 16), depth) : count;
+    for (int64_t done = 0; done < count; done += step)
+      for (int64_t panel = first; panel < last; ++panel) {
+        const int64_t line = panel * width, inPanel = std::min(width, lines - line);
+        const int64_t now = std::min(step, count - done);
+        const LoadedBlock loaded = loadBlock(view, conversion, line, inPanel, k + done, now);
+        pack(loaded.data, loaded.lineStride, loaded.summedStride, inPanel, now,
+             to + (panel - first) * panelBytes(block) + done * width * elementBytes);
+      }
+  }
+  /// Panels [first, last) of a block: the shared ones, or packed now for this thread.
+  const std::byte *block(int64_t block, int64_t first, int64_t last) const {
+    if (shared)
+      return sharedAt(block, first);
+    std::byte *local = PanelScratch::ofThread().get(localUse, (last - first) * panelBytes(block));
+    packPanels(block, first, last, local);
+    return local;
+  }
+};
+
+} // namespace
+
+/// Multiplications that are worth waking a thread for.
+constexpr int64_t worthATile = 400'000;
+/// Tiles that each thread should find, so that one that was interrupted does not hold up all.
+constexpr int64_t tilesPerThread = 4;
+
+static Blocking chooseBlocking(const PanelKernel &kernel, const MatmulProblem &shape,
+                               const Machine &machine, const Matmul::Choice &choice,
+                               int64_t threads) {
+  const auto bytes = static_cast<int64_t>(numerics::storageBytes(kernel.lhsPacked));
+  Blocking blocking;
+  // A panel of lhs stays in the first cache.
+  const int64_t mostSummed =
+      std::max(kernel.depth,
+               machine.level1Bytes * 2 / 3 / (kernel.rows * bytes) / kernel.depth * kernel.depth);
+  blocking.summedBlocks = divideUp(shape.summed, mostSummed);
+  blocking.summed = roundUp(divideUp(shape.summed, blocking.summedBlocks), kernel.depth);
+  blocking.summedBlocks = divideUp(shape.summed, blocking.summed);
+
+  // Blocks of lhs, of rhs and the tile share the second cache.
+  const int64_t mostRows = choice.mostRows ? choice.mostRows : 256;
+  const int64_t mostColumns = choice.mostColumns ? choice.mostColumns : 256;
+  blocking.rowTiles = divideUp(shape.rows, mostRows);
+  blocking.columnTiles = divideUp(shape.columns, mostColumns);
+  const double work = double(shape.rows) * double(shape.columns) * double(shape.summed);
+  const auto worth = static_cast<int64_t>(std::clamp(work / worthATile, 1.0, 1e9));
+  const int64_t wanted = threads == 1 ? 1 : std::min(threads * tilesPerThread, worth);
+  auto tileRows = [&] { return divideUp(shape.rows, blocking.rowTiles); };
+  auto tileColumns = [&] { return divideUp(shape.columns, blocking.columnTiles); };
+  while (blocking.rowTiles * blocking.columnTiles < wanted) {
+    const bool canSplitRows = tileRows() >= 2 * kernel.rows;
+    const bool canSplitColumns = tileColumns() >= 2 * kernel.columns;
+    if (canSplitRows && (tileRows() >= tileColumns() || !canSplitColumns))
+      ++blocking.rowTiles;
+    else if (canSplitColumns)
+      ++blocking.columnTiles;
+    else
+      break;
+  }
+  blocking.rows = roundUp(tileRows(), kernel.rows);
+  blocking.columns = roundUp(tileColumns(), kernel.columns);
+  blocking.rowTiles = divideUp(shape.rows, blocking.rows);
+  blocking.columnTiles = divideUp(shape.columns, blocking.columns);
+  return blocking;
+}
+
+/// Adds up the blocks [firstBlock, lastBlock) of a tile.
+static void multiplyTile(const PanelKernel &kernel, const Side &lhs, const Side &rhs, int64_t row,
+                         int64_t rows, int64_t column, int64_t columns, int64_t firstBlock,
+                         int64_t lastBlock, std::byte *sums, int64_t stride) {
+  const auto sumBytes = static_cast<int64_t>(numerics::storageBytes(kernel.sums));
+  const int64_t rowPanel = row / kernel.rows, columnPanel = column / kernel.columns;
+  const int64_t rowPanels = divideUp(rows, kernel.rows);
+  const int64_t columnPanels = divideUp(columns, kernel.columns);
+  for (int64_t block = firstBlock; block < lastBlock; ++block) {
+    const std::byte *left = lhs.block(block, rowPanel, rowPanel + rowPanels);
+    const std::byte *right = rhs.block(block, columnPanel, columnPanel + columnPanels);
+    const int64_t depth = lhs.blockDepth(block);
+    if (kernel.enter)
+      kernel.enter();
+    // A panel of lhs stays in the first cache while those of rhs pass by, and sums are
+    // written along rows.
+    for (int64_t i = 0; i < rowPanels; ++i)
+      for (int64_t j = 0; j < columnPanels; ++j)
+        kernel.multiply(depth, left + i * lhs.panelBytes(block), right + j * rhs.panelBytes(block),
+                        sums + (i * kernel.rows * stride + j * kernel.columns) * sumBytes, stride,
+                        std::min(kernel.rows, rows - i * kernel.rows),
+                        std::min(kernel.columns, columns - j * kernel.columns), block > firstBlock);
+    if (kernel.leave)
+      kernel.leave();
+  }
+}
+
+/// Packs all of an operand, or of both, on all threads.
+static void packShared(std::initializer_list<const Side *> sides, int64_t blocks,
+                       ThreadPool &pool) {
+  // Neighbouring panels lie on the same pages, so they are packed together.
+  constexpr int64_t together = 8;
+  int64_t count = 0;
+  for (const Side *side : sides)
+    count += side->shared ? blocks * divideUp(side->panels(), together) : 0;
+  pool.parallelFor(count, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t item = i;
+      for (const Side *side : sides) {
+        if (!side->shared)
+          continue;
+        const int64_t groups = divideUp(side->panels(), together);
+        if (item < blocks * groups) {
+          const int64_t block = item / groups, first = item % groups * together;
+          side->packPanels(block, first, std::min(first + together, side->panels()),
+                           side->sharedAt(block, first));
+          break;
+        }
+        item -= blocks * groups;
+      }
+    }
+  });
+}
+
+void Matmul::Runner::runPanels(const Product &product) const {
+  const PanelKernel &kernel = *matmul.panel;
+  const int64_t threads = pool.threadCount();
+  const Blocking blocking = chooseBlocking(kernel, shape, matmul.machine, matmul.choice, threads);
+  auto bytes = [](ElementType type) { return static_cast<int64_t>(numerics::storageBytes(type)); };
+  Side lhs{product.lhs,      matmul.lhsToPanel, kernel.packLhs,
+           kernel.rows,      kernel.depth,      shape.rows,
+           shape.summed,     blocking.summed,   bytes(kernel.lhsPacked),
+           PanelScratch::lhsBlock};
+  Side rhs{product.rhs,      matmul.rhsToPanel, kernel.packRhs,
+           kernel.columns,   kernel.depth,      shape.columns,
+           shape.summed,     blocking.summed,   bytes(kernel.rhsPacked),
+           PanelScratch::rhsBlock};
+  PanelScratch &scratch = PanelScratch::ofThread();
+  const int64_t tiles = blocking.rowTiles * blocking.columnTiles;
+  auto rowsOf = [&](int64_t tile) { return tile % blocking.rowTiles * blocking.rows; };
+  auto columnsOf = [&](int64_t tile) { return tile / blocking.rowTiles * blocking.columns; };
+
+  // Few tiles and long sums: threads take parts of the sum.
+  if (const int64_t parts = std::min(threads / tiles, blocking.summedBlocks / 2); parts > 1) {
+    const int64_t blocksOfPart = divideUp(blocking.summedBlocks, parts);
+    const int64_t partBytes = roundUp(shape.rows * shape.columns * sumBytes(), 64);
+    std::byte *partial = scratch.get(PanelScratch::partial, parts * partBytes);
+    pool.parallelFor(tiles * parts, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t tile = i / parts, part = i % parts;
+        const int64_t row = rowsOf(tile), column = columnsOf(tile);
+        multiplyTile(kernel, lhs, rhs, row, std::min(blocking.rows, shape.rows - row), column,
+                     std::min(blocking.columns, shape.columns - column), part * blocksOfPart,
+                     std::min((part + 1) * blocksOfPart, blocking.summedBlocks),
+                     partial + part * partBytes + (row * shape.columns + column) * sumBytes(),
+                     shape.columns);
+      }
+    });
+    for (int64_t part = 1; part * blocksOfPart < blocking.summedBlocks; ++part)
+      addSums(partial, partial + part * partBytes, shape.rows * shape.columns);
+    finish(product, partial, shape.columns, 0, shape.rows, 0, shape.columns);
+    return scratch.trim();
+  }
+
+  // An operand that several tiles use is packed once for all of them.
+  if (blocking.columnTiles > 1)
+    lhs.shared = scratch.get(PanelScratch::lhsPanels, lhs.allBytes());
+  if (blocking.rowTiles > 1)
+    rhs.shared = scratch.get(PanelScratch::rhsPanels, rhs.allBytes());
+  packShared({&rhs, &lhs}, blocking.summedBlocks, pool);
+
+  const bool inPlace = writesInPlace();
+  pool.parallelFor(tiles, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t tile = begin; tile < end; ++tile) {
+      const int64_t row = rowsOf(tile), column = columnsOf(tile);
+      const int64_t rows = std::min(blocking.rows, shape.rows - row);
+      const int64_t columns = std::min(blocking.columns, shape.columns - column);
+      if (inPlace) {
+        multiplyTile(kernel, lhs, rhs, row, rows, column, columns, 0, blocking.summedBlocks,
+                     product.result + (row * shape.resultRows.stride + column) * sumBytes(),
+                     shape.resultRows.stride);
+        continue;
+      }
+      std::byte *sums = PanelScratch::ofThread().get(PanelScratch::sumsTile, rows * columns * sumBytes());
+      multiplyTile(kernel, lhs, rhs, row, rows, column, columns, 0, blocking.summedBlocks, sums,
+                   columns);
+      finish(product, sums, columns, row, rows, column, columns);
+    }
+  });
+  scratch.trim();
+}
+
+template <typename T> static void addRun(T *to, const T *from, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    to[i] += from[i];
+}
+
+void Matmul::Runner::addSums(std::byte *to, const std::byte *from, int64_t count) const {
+  auto add = [&]<typename T>(T *target, int64_t numbers) {
+    addRun(target, reinterpret_cast<const T *>(from), numbers);
+  };
+  switch (matmul.sums) {
+  case ElementType::f64:
+    return add(reinterpret_cast<double *>(to), count);
+  case ElementType::c128:
+    return add(reinterpret_cast<double *>(to), 2 * count);
+  case ElementType::c64:
+    return add(reinterpret_cast<float *>(to), 2 * count);
+  case ElementType::i32:
+    return add(reinterpret_cast<uint32_t *>(to), count);
+  case ElementType::i64:
+    return add(reinterpret_cast<uint64_t *>(to), count);
+  default:
+    return add(reinterpret_cast<float *>(to), count);
+  }
+}
+
+} // namespace tilewright::runtime::cpu

@@ -1,0 +1,59 @@
+#ifndef TILEWRIGHT_TARGET_CPU_PASSES_TD
+#define TILEWRIGHT_TARGET_CPU_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def CpuAttachTargetPass : Pass<"cpu-attach-target", "::mlir::ModuleOp"> {
+  let summary = "Writes what the chip can do as the module's `exec.target`";
+  let description = [{
+    Stages read the machine from this attribute and never include a target.
+
+    Before:  module { … }
+    After:   module attributes {exec.target = {chip = "x86-64-v4", vector_bytes = 64 : i64, …}} { … }
+  }];
+  let options = [Option<"chip", "chip", "std::string", "\"\"",
+                        "A row of the chip table; this machine's if empty">,
+                 Option<"cores", "cores", "int64_t", "1", "Threads that kernels run on">];
+}
+
+def CpuLowerOpsPass : Pass<"cpu-lower-ops", "::mlir::ModuleOp"> {
+  let summary = "Turns StableHLO ops that stand alone into calls of the runtime";
+  let description = [{
+    What fusion left alone runs as a kernel of the runtime's library, which takes
+    the op's attributes as flat lists and strings. Regions over scalars become
+    a word where they are well known, and functions otherwise.
+
+    Before:
+      %r = stablehlo.sort(%a) {dimension = 0} ({ … stablehlo.compare LT, %x, %y … })
+    After:
+      %r = exec.library "sort" (%a) {config = {comparator = "lt", dimension = array<i64: 0>, …},
+                                     aliases = array<i64: 0, 0>}
+
+    Custom calls become `exec.custom_call`, or `exec.library` where the library has
+    the target (LAPACK); collectives become `exec.collective_start` and `_done` with
+    groups of ranks. Elementwise ops become kernels of their own.
+
+    Expects: static shapes, control flow only in while, if and case. Gives: no StableHLO
+    ops but constants, tokens, control flow, and reshapes and bitcasts, which are
+    other views of memory. An op that nothing can run is an error (E4004).
+  }];
+  let dependentDialects = ["::tilewright::exec::ExecDialect", "::tilewright::tile::TileDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::complex::ComplexDialect", "::mlir::affine::AffineDialect",
+                           "::mlir::func::FuncDialect"];
+  let statistics = [Statistic<"numLibrary", "library-calls", "Ops that the library runs">,
+                    Statistic<"numKernels", "kernels", "Elementwise ops with a kernel of their own">];
+}
+
+def CpuPrintCodePass : Pass<"cpu-print-code", "::mlir::ModuleOp"> {
+  let summary = "Compiles the kernels of a module and prints the code";
+  let description = [{
+    For tests and for looking: the module is not changed. The chip is the one of
+    `exec.target`, or this machine's.
+  }];
+  let options = [Option<"level", "level", "std::string", "\"llvm\"",
+                        "What to print: llvm, llvm-optimized or asm">,
+                 Option<"chip", "chip", "std::string", "\"\"", "A row of the chip table">];
+}
+
+#endif // TILEWRIGHT_TARGET_CPU_PASSES_TD

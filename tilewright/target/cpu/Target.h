@@ -1,0 +1,51 @@
+// The CPU target: kernels of a module as object code.
+#ifndef TILEWRIGHT_TARGET_CPU_TARGET_H
+#define TILEWRIGHT_TARGET_CPU_TARGET_H
+
+#include "tilewright/support/Status.h"
+#include "tilewright/target/cpu/Chip.h"
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tilewright::cpu {
+
+struct CodegenOptions {
+  /// Called with the LLVM IR before and after its passes, and with the assembly ("llvm",
+  /// "llvm-optimized", "asm"); null costs nothing.
+  std::function<void(std::string_view level, std::string_view text)> dump;
+};
+
+/// One tile.kernel. Kernels that are equal but for their name are compiled once and have a
+/// symbol each.
+struct KernelInfo {
+  std::string symbol; // its name in the module
+  int64_t grid = 1;
+  int64_t scratchBytes = 0;
+  int64_t itemCost = 0; // estimated nanoseconds for one work item
+};
+
+struct ObjectCode {
+  /// An ELF relocatable file for x86-64: position independent, small code model. Empty if the
+  /// module has no kernels and no bodies.
+  std::vector<std::byte> bytes;
+  std::vector<KernelInfo> kernels;
+  /// Symbols of scalar functions in the body ABI, under their names in the module.
+  std::vector<std::string> bodies;
+};
+
+/// Compiles every `tile.kernel` of the module, and every private function over scalars:
+///
+///   void kernel(void *const *buffers, int64_t begin, int64_t end, std::byte *scratch)
+///   void body(const void *const *args, void *const *results)
+///
+/// External symbols are those of the C library's mathematics and memory functions, and
+/// `tw_scalar_call` with its records. Fails with E4001 to E4003.
+Result<ObjectCode> generateObject(mlir::ModuleOp module, const Chip &chip,
+                                  const CodegenOptions &options = {});
+
+} // namespace tilewright::cpu
+
+#endif // TILEWRIGHT_TARGET_CPU_TARGET_H

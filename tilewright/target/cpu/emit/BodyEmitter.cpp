@@ -1,0 +1,39 @@
+#include "tilewright/target/cpu/emit/BodyEmitter.h"
+
+#include "tilewright/target/cpu/emit/RegionEmitter.h"
+
+using namespace llvm;
+
+namespace tilewright::cpu {
+
+bool isBody(mlir::func::FuncOp function) {
+  auto isScalar = [](mlir::Type type) {
+    return type.isIntOrIndexOrFloat() || isa<mlir::ComplexType>(type);
+  };
+  return function.isPrivate() && !function.isExternal() && function.getBody().hasOneBlock() &&
+         all_of(function.getArgumentTypes(), isScalar) &&
+         all_of(function.getResultTypes(), isScalar) && function.getNumResults() > 0;
+}
+
+void emitBody(LaneBuilder &b, mlir::func::FuncOp body) {
+  IRBuilder<> &ir = b.ir;
+  Type *pointer = ir.getPtrTy();
+  Function *function =
+      Function::Create(FunctionType::get(ir.getVoidTy(), {pointer, pointer}, false),
+                       Function::ExternalLinkage, body.getSymName(), b.module);
+  function->addFnAttr(Attribute::NoUnwind);
+  ir.SetInsertPoint(BasicBlock::Create(ir.getContext(), "", function));
+  auto address = [&](unsigned list, unsigned number) {
+    return ir.CreateLoad(pointer, ir.CreateConstGEP1_64(pointer, function->getArg(list), number));
+  };
+  SmallVector<Lanes> arguments;
+  for (auto [number, type] : enumerate(body.getArgumentTypes()))
+    arguments.push_back(b.load(type, address(0, unsigned(number)), b.i64(0), 1, nullptr));
+  SmallVector<Lanes, 2> results = emitBlock(b, body.getBody().front(), arguments, 1);
+  // All arguments are read before a result is written: they may be the same element.
+  for (auto [number, type] : enumerate(body.getResultTypes()))
+    b.store(results[number], type, address(1, unsigned(number)), b.i64(0), nullptr);
+  ir.CreateRetVoid();
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,20 @@
+// Scalar functions in the body ABI, which library kernels call for each element.
+#ifndef TILEWRIGHT_TARGET_CPU_EMIT_BODYEMITTER_H
+#define TILEWRIGHT_TARGET_CPU_EMIT_BODYEMITTER_H
+
+#include "tilewright/target/cpu/emit/Lanes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tilewright::cpu {
+
+/// A private function with a body of one block whose arguments and results are scalars.
+bool isBody(mlir::func::FuncOp function);
+
+/// `void name(const void *const *args, void *const *results)`: each points to one element in its
+/// storage type.
+void emitBody(LaneBuilder &builder, mlir::func::FuncOp function);
+
+} // namespace tilewright::cpu
+
+#endif // TILEWRIGHT_TARGET_CPU_EMIT_BODYEMITTER_H

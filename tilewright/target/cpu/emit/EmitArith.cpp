@@ -1,0 +1,201 @@
+// arith ops on vectors.
+#include "tilewright/support/Concat.h"
+#include "tilewright/target/cpu/emit/RegionEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/IR/Intrinsics.h"
+
+using namespace llvm;
+namespace arith = mlir::arith;
+
+namespace tilewright::cpu {
+
+Lanes emitConstant(LaneBuilder &b, mlir::Attribute attribute, mlir::Type type) {
+  Type *compute = b.computeType(type);
+  if (auto parts = mlir::dyn_cast<mlir::ArrayAttr>(attribute)) {
+    mlir::Type part = mlir::cast<mlir::ComplexType>(type).getElementType();
+    return {emitConstant(b, parts[0], part).value, emitConstant(b, parts[1], part).value};
+  }
+  if (auto integer = mlir::dyn_cast<mlir::IntegerAttr>(attribute))
+    return {ConstantInt::get(b.ir.getContext(),
+                             integer.getValue().sextOrTrunc(compute->getIntegerBitWidth()))};
+  APFloat value = mlir::cast<mlir::FloatAttr>(attribute).getValue();
+  // Every small float is exact in an f32.
+  bool losesInfo;
+  value.convert(compute->getFltSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
+  return {ConstantFP::get(b.ir.getContext(), value)};
+}
+
+namespace {
+
+using Results = SmallVector<Lanes, 1>;
+
+template <typename Op> void add(OpTable &table, OpEmitter emitter) {
+  table[mlir::TypeID::get<Op>()] = emitter;
+}
+
+template <typename Op, Instruction::BinaryOps opcode> void addInteger(OpTable &table) {
+  add<Op>(table, [](LaneBuilder &b, mlir::Operation *, ArrayRef<Lanes> x, unsigned) -> Results {
+    return {{b.ir.CreateBinOp(opcode, x[0].value, x[1].value)}};
+  });
+}
+
+template <typename Op, Instruction::BinaryOps opcode> void addFloat(OpTable &table) {
+  add<Op>(table, [](LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> x, unsigned) -> Results {
+    return {
+        {b.round(b.ir.CreateBinOp(opcode, x[0].value, x[1].value), op->getResult(0).getType())}};
+  });
+}
+
+template <typename Op, Intrinsic::ID id> void addIntrinsic(OpTable &table) {
+  add<Op>(table, [](LaneBuilder &b, mlir::Operation *, ArrayRef<Lanes> x, unsigned) -> Results {
+    SmallVector<Value *, 2> operands;
+    for (Lanes operand : x)
+      operands.push_back(operand.value);
+    return {{b.intrinsic(id, operands)}};
+  });
+}
+
+/// An integer type of other width, or index.
+template <typename Op, bool isSigned> void addResize(OpTable &table) {
+  add<Op>(table, [](LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> x, unsigned) -> Results {
+    Type *to = b.vectorOf(b.computeType(op->getResult(0).getType()), b.lanesOf(x[0].value));
+    return {{isSigned ? b.ir.CreateSExtOrTrunc(x[0].value, to)
+                      : b.ir.CreateZExtOrTrunc(x[0].value, to)}};
+  });
+}
+
+Value *compareIntegers(LaneBuilder &b, arith::CmpIPredicate predicate, Value *x, Value *y) {
+  using P = arith::CmpIPredicate;
+  static const std::pair<P, CmpInst::Predicate> names[] = {
+      {P::eq, CmpInst::ICMP_EQ},   {P::ne, CmpInst::ICMP_NE},   {P::slt, CmpInst::ICMP_SLT},
+      {P::sle, CmpInst::ICMP_SLE}, {P::sgt, CmpInst::ICMP_SGT}, {P::sge, CmpInst::ICMP_SGE},
+      {P::ult, CmpInst::ICMP_ULT}, {P::ule, CmpInst::ICMP_ULE}, {P::ugt, CmpInst::ICMP_UGT},
+      {P::uge, CmpInst::ICMP_UGE}};
+  for (auto [from, to] : names)
+    if (from == predicate)
+      return b.ir.CreateICmp(to, x, y);
+  llvm_unreachable("every predicate is listed");
+}
+
+Value *compareFloats(LaneBuilder &b, arith::CmpFPredicate predicate, Value *x, Value *y) {
+  using P = arith::CmpFPredicate;
+  static const std::pair<P, CmpInst::Predicate> names[] = {
+      {P::AlwaysFalse, CmpInst::FCMP_FALSE}, {P::OEQ, CmpInst::FCMP_OEQ},
+      {P::OGT, CmpInst::FCMP_OGT},           {P::OGE, CmpInst::FCMP_OGE},
+      {P::OLT, CmpInst::FCMP_OLT},           {P::OLE, CmpInst::FCMP_OLE},
+      {P::ONE, CmpInst::FCMP_ONE},           {P::ORD, CmpInst::FCMP_ORD},
+      {P::UEQ, CmpInst::FCMP_UEQ},           {P::UGT, CmpInst::FCMP_UGT},
+      {P::UGE, CmpInst::FCMP_UGE},           {P::ULT, CmpInst::FCMP_ULT},
+      {P::ULE, CmpInst::FCMP_ULE},           {P::UNE, CmpInst::FCMP_UNE},
+      {P::UNO, CmpInst::FCMP_UNO},           {P::AlwaysTrue, CmpInst::FCMP_TRUE}};
+  for (auto [from, to] : names)
+    if (from == predicate)
+      return b.ir.CreateFCmp(to, x, y);
+  llvm_unreachable("every predicate is listed");
+}
+
+/// Integer to float in one rounding, whatever the widths.
+template <bool isSigned>
+Results emitFromInteger(LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> x, unsigned lanes) {
+  mlir::Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
+  auto convert = [&](Type *type) {
+    Type *vector = b.vectorOf(type, b.lanesOf(x[0].value));
+    return isSigned ? b.ir.CreateSIToFP(x[0].value, vector) : b.ir.CreateUIToFP(x[0].value, vector);
+  };
+  if (to.isF32() || to.isF64())
+    return {{convert(b.computeType(to))}};
+  unsigned width = from.isIndex() ? 64 : from.getIntOrFloatBitWidth();
+  if (width <= 16) // exact in an f32
+    return {{b.round(convert(b.ir.getFloatTy()), to)}};
+  if (width <= 32) // exact in an f64
+    return {{b.round(b.roundToOdd(convert(b.ir.getDoubleTy())), to)}};
+  mlir::Type wide = mlir::IntegerType::get(
+      op->getContext(), 64, isSigned ? mlir::IntegerType::Signed : mlir::IntegerType::Unsigned);
+  return {b.scalarCall("convert", wide, to, x)};
+}
+
+} // namespace
+
+void addArithEmitters(OpTable &table) {
+  addInteger<arith::AddIOp, Instruction::Add>(table);
+  addInteger<arith::SubIOp, Instruction::Sub>(table);
+  addInteger<arith::MulIOp, Instruction::Mul>(table);
+  addInteger<arith::DivSIOp, Instruction::SDiv>(table);
+  addInteger<arith::DivUIOp, Instruction::UDiv>(table);
+  addInteger<arith::RemSIOp, Instruction::SRem>(table);
+  addInteger<arith::RemUIOp, Instruction::URem>(table);
+  addInteger<arith::AndIOp, Instruction::And>(table);
+  addInteger<arith::OrIOp, Instruction::Or>(table);
+  addInteger<arith::XOrIOp, Instruction::Xor>(table);
+  addInteger<arith::ShLIOp, Instruction::Shl>(table);
+  addInteger<arith::ShRSIOp, Instruction::AShr>(table);
+  addInteger<arith::ShRUIOp, Instruction::LShr>(table);
+  addFloat<arith::AddFOp, Instruction::FAdd>(table);
+  addFloat<arith::SubFOp, Instruction::FSub>(table);
+  addFloat<arith::MulFOp, Instruction::FMul>(table);
+  addFloat<arith::DivFOp, Instruction::FDiv>(table);
+  addFloat<arith::RemFOp, Instruction::FRem>(table);
+  addIntrinsic<arith::MaxSIOp, Intrinsic::smax>(table);
+  addIntrinsic<arith::MinSIOp, Intrinsic::smin>(table);
+  addIntrinsic<arith::MaxUIOp, Intrinsic::umax>(table);
+  addIntrinsic<arith::MinUIOp, Intrinsic::umin>(table);
+  addIntrinsic<arith::MaximumFOp, Intrinsic::maximum>(table);
+  addIntrinsic<arith::MinimumFOp, Intrinsic::minimum>(table);
+  addIntrinsic<arith::MaxNumFOp, Intrinsic::maxnum>(table);
+  addIntrinsic<arith::MinNumFOp, Intrinsic::minnum>(table);
+  addResize<arith::ExtSIOp, true>(table);
+  addResize<arith::ExtUIOp, false>(table);
+  addResize<arith::TruncIOp, true>(table);
+  addResize<arith::IndexCastOp, true>(table);
+  addResize<arith::IndexCastUIOp, false>(table);
+
+  add<arith::NegFOp>(table,
+                     [](LaneBuilder &b, mlir::Operation *, ArrayRef<Lanes> x, unsigned) -> Results {
+                       return {{b.ir.CreateFNeg(x[0].value)}};
+                     });
+  add<arith::ConstantOp>(
+      table, [](LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes>, unsigned lanes) -> Results {
+        auto constant = mlir::cast<arith::ConstantOp>(op);
+        return {b.splat(emitConstant(b, constant.getValue(), constant.getType()), lanes)};
+      });
+  add<arith::SelectOp>(table,
+                       [](LaneBuilder &b, mlir::Operation *, ArrayRef<Lanes> x,
+                          unsigned) -> Results { return {b.select(x[0].value, x[1], x[2])}; });
+  add<arith::CmpIOp>(
+      table, [](LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> x, unsigned) -> Results {
+        auto compare = mlir::cast<arith::CmpIOp>(op);
+        return {{compareIntegers(b, compare.getPredicate(), x[0].value, x[1].value)}};
+      });
+  add<arith::CmpFOp>(
+      table, [](LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> x, unsigned) -> Results {
+        auto compare = mlir::cast<arith::CmpFOp>(op);
+        return {{compareFloats(b, compare.getPredicate(), x[0].value, x[1].value)}};
+      });
+  auto convert = [](LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> x, unsigned) -> Results {
+    return {{b.convertFloat(x[0].value, op->getOperand(0).getType(), op->getResult(0).getType())}};
+  };
+  add<arith::ExtFOp>(table, convert);
+  add<arith::TruncFOp>(table, convert);
+  add<arith::SIToFPOp>(table, emitFromInteger<true>);
+  add<arith::UIToFPOp>(table, emitFromInteger<false>);
+  add<arith::FPToSIOp>(
+      table, [](LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> x, unsigned) -> Results {
+        Type *to = b.vectorOf(b.computeType(op->getResult(0).getType()), b.lanesOf(x[0].value));
+        return {{b.ir.CreateFPToSI(x[0].value, to)}};
+      });
+  add<arith::FPToUIOp>(
+      table, [](LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> x, unsigned) -> Results {
+        Type *to = b.vectorOf(b.computeType(op->getResult(0).getType()), b.lanesOf(x[0].value));
+        return {{b.ir.CreateFPToUI(x[0].value, to)}};
+      });
+  add<arith::BitcastOp>(
+      table, [](LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> x, unsigned) -> Results {
+        mlir::Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
+        Value *stored = b.encode(x[0].value, from);
+        stored = b.ir.CreateBitCast(stored, b.vectorOf(b.storageType(to), b.lanesOf(stored)));
+        return {{b.decode(stored, to)}};
+      });
+}
+
+} // namespace tilewright::cpu

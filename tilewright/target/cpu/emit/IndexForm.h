@@ -1,0 +1,34 @@
+// Indices as sums: what an affine expression is for loops whose sizes are known.
+#ifndef TILEWRIGHT_TARGET_CPU_EMIT_INDEXFORM_H
+#define TILEWRIGHT_TARGET_CPU_EMIT_INDEXFORM_H
+
+#include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/AffineMap.h"
+
+namespace tilewright::cpu {
+
+/// constant + Σ coefficient · loop + Σ factor · (a floordiv or mod that did not go away).
+/// Knowing that 0 ≤ loop d < sizes[d] removes most of these: (8a + b) mod 8 is b where b < 8.
+struct IndexForm {
+  int64_t constant = 0;
+  llvm::SmallVector<int64_t, 6> coefficients; // for each loop
+  llvm::SmallVector<std::pair<mlir::AffineExpr, int64_t>, 1> rest;
+
+  explicit IndexForm(size_t loops) : coefficients(loops, 0) {}
+  static IndexForm of(mlir::AffineExpr expr, llvm::ArrayRef<int64_t> sizes);
+
+  bool isLinear() const { return rest.empty(); }
+  /// Whether it changes with a loop.
+  bool dependsOn(unsigned loop) const;
+  /// Smallest and largest value.
+  std::pair<int64_t, int64_t> range(llvm::ArrayRef<int64_t> sizes) const;
+  mlir::AffineExpr toExpr(mlir::MLIRContext *context) const;
+  void add(const IndexForm &other, int64_t factor, llvm::ArrayRef<int64_t> sizes);
+};
+
+/// The same map with every result in the shortest form.
+mlir::AffineMap simplifyMap(mlir::AffineMap map, llvm::ArrayRef<int64_t> sizes);
+
+} // namespace tilewright::cpu
+
+#endif // TILEWRIGHT_TARGET_CPU_EMIT_INDEXFORM_H

@@ -1,0 +1,318 @@
+#include "tilewright/target/cpu/emit/KernelEmitter.h"
+
+#include "tilewright/target/cpu/emit/LoopEmitter.h"
+#include "tilewright/target/cpu/emit/RegionEmitter.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace llvm;
+
+namespace tilewright::cpu {
+
+/// The code for a function that uses the chip's widest registers.
+static void setAttributes(LaneBuilder &b, Function *function) {
+  std::string width = std::to_string(b.chip.vectorBytes * 8);
+  function->addFnAttr("prefer-vector-width", width);
+  function->addFnAttr("min-legal-vector-width", width);
+  function->addFnAttr(Attribute::NoUnwind);
+}
+
+Function *KernelEmitter::emit(StringRef symbol) {
+  IRBuilder<> &ir = b.ir;
+  Type *pointer = ir.getPtrTy(), *i64 = ir.getInt64Ty();
+  function =
+      Function::Create(FunctionType::get(ir.getVoidTy(), {pointer, i64, i64, pointer}, false),
+                       Function::ExternalLinkage, symbol, b.module);
+  setAttributes(b, function);
+  for (unsigned argument : {0, 3})
+    function->addParamAttr(argument, Attribute::NoAlias);
+  function->addParamAttr(3, Attribute::getWithAlignment(ir.getContext(), Align(64)));
+  ir.SetInsertPoint(BasicBlock::Create(ir.getContext(), "", function));
+  scratch = function->getArg(3);
+  unsigned number = 0;
+  for (auto arguments : {kernel.getInputs(), kernel.getOutputs()}) {
+    for (mlir::BlockArgument argument : arguments) {
+      Value *slot = ir.CreateConstGEP1_64(pointer, function->getArg(0), number++);
+      LoadInst *address = ir.CreateLoad(pointer, slot);
+      address->setMetadata(LLVMContext::MD_align,
+                           MDNode::get(ir.getContext(), ConstantAsMetadata::get(ir.getInt64(64))));
+      address->setMetadata(LLVMContext::MD_nonnull, MDNode::get(ir.getContext(), {}));
+      scalars[argument] = {address};
+    }
+  }
+  emitPoints(function->getArg(1), function->getArg(2));
+  ir.CreateRetVoid();
+  itemCost = static_cast<int64_t>(nanoseconds) + 2;
+  return function;
+}
+
+void KernelEmitter::emitPoints(Value *begin, Value *end) {
+  IRBuilder<> &ir = b.ir;
+  b.loop(ir.CreateSub(end, begin), [&](Value *step) {
+    Value *point = ir.CreateAdd(step, begin);
+    ArrayRef<int64_t> grid = kernel.getGrid();
+    // Row-major: the last coordinate runs fastest.
+    for (int64_t dim = int64_t(grid.size()) - 1; dim >= 0; --dim) {
+      Value *coordinate = point;
+      if (grid[dim] == 1) {
+        coordinate = b.i64(0);
+      } else if (dim > 0) {
+        coordinate = ir.CreateURem(point, b.i64(grid[dim]));
+        point = ir.CreateUDiv(point, b.i64(grid[dim]));
+      }
+      scalars[kernel.getCoordinates()[dim]] = {coordinate};
+    }
+    emitBlock(kernel.getBlock());
+    flush();
+  });
+}
+
+void KernelEmitter::emitBlock(mlir::Block &block) {
+  for (mlir::Operation &op : block.without_terminator()) {
+    if (isa<tile::StoreOp, tile::ReduceOp, tile::ScanOp, tile::DotOp>(op)) {
+      pending.push_back({&op, {}});
+    } else if (auto loop = dyn_cast<mlir::scf::ForOp>(op)) {
+      emitFor(loop);
+    } else if (auto branch = dyn_cast<mlir::scf::IfOp>(op)) {
+      emitIf(branch);
+    } else if (isa<tile::LoadOp, tile::ViewOp, tile::MapOp, tile::IotaOp, tile::GatherOp>(op)) {
+      // Evaluated where it is read.
+    } else {
+      emitScalar(&op);
+    }
+  }
+}
+
+/// An affine expression of index values.
+static Value *emitAffine(LaneBuilder &b, mlir::AffineExpr expr, ArrayRef<Value *> dims,
+                         ArrayRef<Value *> symbols) {
+  if (auto constant = dyn_cast<mlir::AffineConstantExpr>(expr))
+    return b.i64(constant.getValue());
+  if (auto dim = dyn_cast<mlir::AffineDimExpr>(expr))
+    return dims[dim.getPosition()];
+  if (auto symbol = dyn_cast<mlir::AffineSymbolExpr>(expr))
+    return symbols[symbol.getPosition()];
+  auto binary = cast<mlir::AffineBinaryOpExpr>(expr);
+  Value *left = emitAffine(b, binary.getLHS(), dims, symbols);
+  Value *right = emitAffine(b, binary.getRHS(), dims, symbols);
+  if (expr.getKind() == mlir::AffineExprKind::Add)
+    return b.ir.CreateAdd(left, right);
+  if (expr.getKind() == mlir::AffineExprKind::Mul)
+    return b.ir.CreateMul(left, right);
+  Value *remainder = b.ir.CreateSRem(left, right);
+  Value *isBelow = b.ir.CreateICmpSLT(remainder, b.i64(0));
+  remainder = b.ir.CreateSelect(isBelow, b.ir.CreateAdd(remainder, right), remainder);
+  if (expr.getKind() == mlir::AffineExprKind::Mod)
+    return remainder;
+  Value *quotient = b.ir.CreateSDiv(b.ir.CreateSub(left, remainder), right);
+  if (expr.getKind() == mlir::AffineExprKind::FloorDiv)
+    return quotient;
+  Value *isMore = b.ir.CreateZExt(b.ir.CreateICmpNE(remainder, b.i64(0)), b.ir.getInt64Ty());
+  return b.ir.CreateAdd(quotient, isMore);
+}
+
+void KernelEmitter::emitScalar(mlir::Operation *op) {
+  if (auto apply = dyn_cast<mlir::affine::AffineApplyOp>(op)) {
+    SmallVector<Value *> operands;
+    for (mlir::Value operand : apply.getMapOperands())
+      operands.push_back(scalars.lookup(operand).value);
+    mlir::AffineMap map = apply.getAffineMap();
+    ArrayRef<Value *> all = operands;
+    scalars[apply.getResult()] = {emitAffine(b, map.getResult(0), all.take_front(map.getNumDims()),
+                                             all.drop_front(map.getNumDims()))};
+    return;
+  }
+  if (auto load = dyn_cast<mlir::memref::LoadOp>(op)) {
+    Value *index = b.i64(0);
+    for (auto [part, size] : zip_equal(load.getIndices(), load.getMemRefType().getShape()))
+      index = b.ir.CreateAdd(b.ir.CreateMul(index, b.i64(size)), scalars.lookup(part).value);
+    scalars[load.getResult()] = b.load(load.getMemRefType().getElementType(),
+                                       pointerTo(load.getMemRef()), index, 1, nullptr);
+    return;
+  }
+  if (auto extract = dyn_cast<mlir::tensor::ExtractOp>(op)) {
+    // Kept first: an element is read where no loop is.
+    mlir::Value tile = extract.getTensor();
+    flush();
+    if (!homes.count(tile))
+      keepTiles(tile, {});
+    Home home = homes[tile];
+    if (!home.buffer) {
+      scalars[extract.getResult()] = home.element;
+      return;
+    }
+    auto type = cast<mlir::RankedTensorType>(tile.getType());
+    Value *index = b.i64(0);
+    for (auto [part, size] : zip_equal(extract.getIndices(), type.getShape()))
+      index = b.ir.CreateAdd(b.ir.CreateMul(index, b.i64(size)), scalars.lookup(part).value);
+    scalars[extract.getResult()] = b.load(type.getElementType(), home.buffer, index, 1, nullptr);
+    return;
+  }
+  SmallVector<Lanes> operands;
+  for (mlir::Value operand : op->getOperands())
+    operands.push_back(scalars.lookup(operand));
+  for (auto [result, value] : zip_equal(op->getResults(), emitOp(b, op, operands, 1)))
+    scalars[result] = value;
+}
+
+void KernelEmitter::flush() {
+  SmallVector<Root> roots;
+  std::swap(roots, pending);
+  if (roots.empty())
+    return;
+  auto isHome = [&](mlir::Value tile) { return homes.count(tile) != 0; };
+  for (LoopGroup &group : planGroups(roots, isHome)) {
+    LoopEmitter emitter(*this, group);
+    emitter.emit();
+  }
+}
+
+Value *KernelEmitter::newBuffer(int64_t bytes) {
+  int64_t offset = scratchBytes;
+  scratchBytes += (bytes + 63) / 64 * 64;
+  // In the first block: homes are read from everywhere.
+  BasicBlock &entry = function->getEntryBlock();
+  IRBuilder<> first(&entry, entry.begin());
+  return first.CreateConstGEP1_64(first.getInt8Ty(), scratch, uint64_t(offset));
+}
+
+KernelEmitter::Home KernelEmitter::newHome(mlir::Value tile) {
+  auto type = cast<mlir::RankedTensorType>(tile.getType());
+  if (type.getNumElements() == 1)
+    return {};
+  return {{}, newBuffer(type.getNumElements() * storageBytes(type.getElementType()))};
+}
+
+void KernelEmitter::keepTiles(ArrayRef<mlir::Value> tiles, ArrayRef<Home> where) {
+  flush();
+  SmallVector<Root> roots;
+  for (mlir::Value tile : tiles)
+    roots.push_back({nullptr, tile});
+  auto isHome = [&](mlir::Value tile) { return homes.count(tile) != 0; };
+  for (LoopGroup &group : planGroups(roots, isHome)) {
+    LoopEmitter emitter(*this, group);
+    for (auto [tile, home] : zip(tiles, where))
+      emitter.targets[tile] = home;
+    emitter.emit();
+  }
+}
+
+void KernelEmitter::emitFor(mlir::scf::ForOp loop) {
+  flush();
+  IRBuilder<> &ir = b.ir;
+  // What is carried lives in memory: buffers for tiles, slots for single elements.
+  struct Carried {
+    Value *buffer = nullptr, *next = nullptr;
+    AllocaInst *slot = nullptr, *imag = nullptr;
+    int64_t bytes = 0;
+  };
+  SmallVector<Carried> carried;
+  auto read = [&](const Carried &c) -> Lanes {
+    return {ir.CreateLoad(c.slot->getAllocatedType(), c.slot),
+            c.imag ? ir.CreateLoad(c.imag->getAllocatedType(), c.imag) : nullptr};
+  };
+  auto write = [&](const Carried &c, Lanes value) {
+    ir.CreateStore(value.value, c.slot);
+    if (c.imag)
+      ir.CreateStore(value.imag, c.imag);
+  };
+  auto isTile = [](mlir::Value value) { return isa<mlir::RankedTensorType>(value.getType()); };
+  /// The element of a tile of one element, or a scalar.
+  auto elementOf = [&](mlir::Value value) -> Lanes {
+    if (!isTile(value))
+      return scalars.lookup(value);
+    auto known = homes.find(value);
+    if (known != homes.end())
+      return known->second.element;
+    keepTiles(value, {});
+    return homes[value].element;
+  };
+  for (mlir::Value init : loop.getInitArgs()) {
+    Carried c;
+    mlir::Type type = mlir::getElementTypeOrSelf(init.getType());
+    int64_t count =
+        isTile(init) ? cast<mlir::RankedTensorType>(init.getType()).getNumElements() : 1;
+    if (count == 1) {
+      c.slot = b.slot(b.computeType(type));
+      if (b.isComplex(type))
+        c.imag = b.slot(b.computeType(type));
+      write(c, elementOf(init));
+    } else {
+      c.bytes = count * storageBytes(type);
+      c.buffer = newBuffer(c.bytes);
+      c.next = newBuffer(c.bytes);
+      copyTile(init, c.buffer);
+    }
+    carried.push_back(c);
+  }
+  auto bind = [&](mlir::ValueRange values) {
+    for (auto [value, c] : zip_equal(values, carried)) {
+      if (c.buffer)
+        homes[value] = {{}, c.buffer};
+      else if (isTile(value))
+        homes[value] = {read(c), nullptr};
+      else
+        scalars[value] = read(c);
+    }
+  };
+  Value *lower = scalars.lookup(loop.getLowerBound()).value;
+  Value *upper = scalars.lookup(loop.getUpperBound()).value;
+  Value *step = scalars.lookup(loop.getStep()).value;
+  Value *distance = ir.CreateAdd(ir.CreateSub(upper, lower), ir.CreateSub(step, b.i64(1)));
+  Value *trips = ir.CreateSDiv(ir.CreateBinaryIntrinsic(Intrinsic::smax, distance, b.i64(0)), step);
+  double outer = repeats;
+  if (auto *known = dyn_cast<ConstantInt>(trips))
+    repeats *= double(known->getSExtValue());
+  b.loop(trips, [&](Value *iteration) {
+    scalars[loop.getInductionVar()] = {ir.CreateAdd(lower, ir.CreateMul(iteration, step))};
+    bind(loop.getRegionIterArgs());
+    emitBlock(*loop.getBody());
+    flush();
+    // All of the new values first, then all in their places: they may read each other's.
+    mlir::ValueRange yields = loop.getBody()->getTerminator()->getOperands();
+    SmallVector<Lanes> elements;
+    for (auto [value, c] : zip_equal(yields, carried)) {
+      elements.push_back(c.slot ? elementOf(value) : Lanes());
+      if (c.buffer)
+        copyTile(value, c.next);
+    }
+    for (auto [element, c] : zip_equal(elements, carried)) {
+      if (c.slot)
+        write(c, element);
+      else
+        ir.CreateMemCpy(c.buffer, Align(64), c.next, Align(64), uint64_t(c.bytes));
+    }
+  });
+  repeats = outer;
+  bind(loop.getResults());
+}
+
+/// Evaluates a tile into `buffer`; its home stays what it was.
+void KernelEmitter::copyTile(mlir::Value tile, Value *buffer) {
+  flush();
+  auto known = homes.find(tile);
+  if (known != homes.end()) {
+    auto type = cast<mlir::RankedTensorType>(tile.getType());
+    b.ir.CreateMemCpy(buffer, Align(64), known->second.buffer, Align(64),
+                      uint64_t(type.getNumElements() * storageBytes(type.getElementType())));
+    return;
+  }
+  keepTiles(tile, Home{{}, buffer});
+  homes.erase(tile);
+}
+
+void KernelEmitter::emitIf(mlir::scf::IfOp branch) {
+  std::string location;
+  raw_string_ostream(location) << branch.getLoc();
+  b.fail(Status(Error::cpuTileOp, "'scf.if' at " + location + " is not taken by the CPU target"));
+  for (mlir::Value result : branch.getResults()) {
+    mlir::Type type = mlir::getElementTypeOrSelf(result.getType());
+    Value *poison = PoisonValue::get(b.computeType(type));
+    scalars[result] = {poison, b.isComplex(type) ? poison : nullptr};
+    homes[result] = {scalars[result], nullptr};
+  }
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,143 @@
+// One loop nest: the roots of a LoopGroup, vectorised along one loop.
+#ifndef TILEWRIGHT_TARGET_CPU_EMIT_LOOPEMITTER_H
+#define TILEWRIGHT_TARGET_CPU_EMIT_LOOPEMITTER_H
+
+#include "tilewright/target/cpu/emit/IndexForm.h"
+#include "tilewright/target/cpu/emit/KernelEmitter.h"
+
+namespace tilewright::cpu {
+
+/// Values are emitted at the outermost loop that they change in: the level of a value is the
+/// number of loops around it.
+class LoopEmitter {
+public:
+  LoopEmitter(KernelEmitter &kernel, const LoopGroup &group)
+      : kernel(kernel), b(kernel.b), group(group) {}
+
+  /// Where kept roots go, if not into new homes.
+  llvm::DenseMap<mlir::Value, KernelEmitter::Home> targets;
+
+  void emit();
+
+private:
+  using Value = llvm::Value;
+  using Home = KernelEmitter::Home;
+
+  /// A loop over neighbouring dimensions that are one in every access.
+  struct Loop {
+    unsigned dim; // the innermost of its dimensions; its coefficient is the loop's
+    int64_t size;
+    bool isReduced = false, isVector = false;
+    Value *bound = nullptr; // fewer iterations, known at run time
+    Value *iv = nullptr;
+  };
+  struct Level {
+    llvm::Instruction *before = nullptr; // insertion point for what this level computes
+  };
+  /// A tile at an index.
+  struct Element {
+    Lanes lanes;
+    unsigned level = 0;
+    bool isVector = false;
+  };
+  /// Σ of an IndexForm: the scalar part, and for lanes their distance or their vector.
+  struct Place {
+    Value *index = nullptr; // of the first lane; of all if `isGather`
+    int64_t stride = 0;
+    bool isGather = false;
+    unsigned level = 0;
+  };
+  /// A dimension of memory that may be left: offset + stride · index < size.
+  struct Check {
+    mlir::Value offset;
+    int64_t stride;
+    IndexForm form;
+    int64_t size;
+  };
+  /// Memory that a tile is read from or written to.
+  struct Access {
+    mlir::Type type;
+    IndexForm form; // in elements
+    llvm::SmallVector<std::pair<mlir::Value, int64_t>> offsets;
+    llvm::SmallVector<Check> checks;
+  };
+  struct Accumulator {
+    mlir::Operation *op;
+    llvm::AllocaInst *value = nullptr, *imag = nullptr;
+  };
+
+  KernelEmitter &kernel;
+  LaneBuilder &b;
+  const LoopGroup &group;
+  llvm::SmallVector<int64_t> sizes;    // of the dimensions that maps are over
+  llvm::SmallVector<unsigned> origins; // the dimension of the group's shape that each is part of
+  mlir::AffineMap base;                // from these to the group's shape
+  llvm::SmallVector<Loop> loops;       // outermost first
+  unsigned keptLoops = 0;              // those outside all combining
+  unsigned vectorLanes = 1;
+  bool isMaskedLoop = false; // one loop whose last iteration has lanes off, no tail
+  bool isMasked = false;
+  Value *laneMask = nullptr; // null: all lanes
+  unsigned currentLevel = 0; // where side effects go
+  llvm::SmallVector<Level> levels;
+  using Key = std::pair<mlir::Value, mlir::AffineMap>;
+  llvm::DenseMap<Key, Element> memo;
+  llvm::SmallVector<llvm::SmallVector<Key>> memoKeys; // for each level
+  /// Bounds that the stores put on dimensions: index < size - offset.
+  struct Bound {
+    mlir::Value offset;
+    int64_t size = 0;
+  };
+  llvm::SmallVector<Bound> bounds; // for each dimension; offset null if there is none
+  llvm::SmallVector<Accumulator> accumulators;
+
+  // --- Choice of loops (LoopShape.cpp) ---
+  void splitDimensions();
+  void chooseLoops();
+  std::vector<Access> allAccesses();
+  void boundLoops();
+  mlir::AffineMap resultMap(const Root &root);
+  Access loadAccess(tile::LoadOp load, mlir::AffineMap map);
+  Access storeAccess(tile::StoreOp store, mlir::AffineMap map);
+  Access bufferAccess(mlir::Value tile, mlir::AffineMap map);
+  mlir::AffineMap composed(mlir::AffineMap map) { return simplifyMap(map.compose(base), sizes); }
+  bool isImplied(const Check &check);
+  int64_t bodyCost();
+  unsigned elementBytes();
+
+  // --- Emission (LoopEmitter.cpp) ---
+  void emitNest(unsigned position);
+  void emitLoop(unsigned position, Value *lower, Value *upper, int64_t step);
+  void emitBody();
+  void at(unsigned level) { b.ir.SetInsertPoint(levels[level].before); }
+  unsigned vectorLevel() const;
+
+  // --- Values (Evaluate.cpp) ---
+  Element evaluate(mlir::Value tile, mlir::AffineMap map, bool ignoreHome = false);
+  Element evaluateMap(tile::MapOp op, mlir::Value result, mlir::AffineMap map);
+  Element evaluateGather(tile::GatherOp op, mlir::AffineMap map);
+  Element evaluateIota(tile::IotaOp op, mlir::AffineMap map);
+  Element evaluateLoad(Value *base, const Access &access, mlir::Value padding);
+  Lanes widened(Element element);
+  Place placeOf(const IndexForm &form);
+  Value *emitExpr(mlir::AffineExpr expr, bool asVector);
+  Element maskOf(llvm::ArrayRef<Check> checks);
+  void remember(Key key, Element element);
+  /// Drops what was emitted inside a loop that ends.
+  void forget(unsigned level);
+  void storeTo(Value *base, const Access &access, Lanes value);
+
+  // --- Combining (EmitReduce.cpp) ---
+  bool hasAccumulators() const;
+  bool vectorIsReduced() const;
+  void startAccumulators();
+  void finishAccumulators();
+  void accumulate(const Root &root);
+  llvm::SmallVector<Lanes> loadAccumulators(const Root &root);
+  void storeAccumulators(const Root &root, llvm::ArrayRef<Lanes> values);
+  Value *isFirst();
+};
+
+} // namespace tilewright::cpu
+
+#endif // TILEWRIGHT_TARGET_CPU_EMIT_LOOPEMITTER_H

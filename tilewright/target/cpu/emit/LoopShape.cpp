@@ -1,0 +1,416 @@
+// Which loops a group gets: split where views divide, joined where memory is contiguous, one of
+// them vectorised.
+#include "tilewright/target/cpu/emit/LoopEmitter.h"
+#include "tilewright/target/cpu/emit/RegionEmitter.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+
+namespace tilewright::cpu {
+
+/// Adds dimension after dimension of a row-major tensor at `map`.
+static void addRowMajor(IndexForm &form, ArrayRef<int64_t> shape, ArrayRef<int64_t> strides,
+                        mlir::AffineMap map, ArrayRef<int64_t> sizes) {
+  int64_t row = 1;
+  for (int64_t dim = int64_t(shape.size()) - 1; dim >= 0; --dim) {
+    int64_t stride = strides.empty() ? 1 : strides[dim];
+    form.add(IndexForm::of(map.getResult(dim), sizes), row * stride, sizes);
+    row *= shape[dim];
+  }
+}
+
+template <typename Op>
+static void addOffsets(Op op, mlir::MemRefType whole, mlir::AffineMap map, ArrayRef<int64_t> sizes,
+                       auto &access) {
+  ArrayRef<int64_t> strides = op.getStrides().value_or(ArrayRef<int64_t>());
+  ArrayRef<bool> inBounds = op.getInBounds().value_or(ArrayRef<bool>());
+  addRowMajor(access.form, whole.getShape(), strides, map, sizes);
+  int64_t row = 1;
+  for (int64_t dim = whole.getRank() - 1; dim >= 0; --dim) {
+    mlir::Value offset = op.getOffsets()[dim];
+    access.offsets.emplace_back(offset, row);
+    row *= whole.getDimSize(dim);
+    if (!inBounds.empty() && !inBounds[dim])
+      access.checks.push_back({offset, strides.empty() ? 1 : strides[dim],
+                               IndexForm::of(map.getResult(dim), sizes), whole.getDimSize(dim)});
+  }
+}
+
+LoopEmitter::Access LoopEmitter::loadAccess(tile::LoadOp load, mlir::AffineMap map) {
+  auto whole = cast<mlir::MemRefType>(load.getSource().getType());
+  Access access{whole.getElementType(), IndexForm(sizes.size()), {}, {}};
+  addOffsets(load, whole, map, sizes, access);
+  return access;
+}
+
+LoopEmitter::Access LoopEmitter::storeAccess(tile::StoreOp store, mlir::AffineMap map) {
+  auto whole = cast<mlir::MemRefType>(store.getTarget().getType());
+  Access access{whole.getElementType(), IndexForm(sizes.size()), {}, {}};
+  addOffsets(store, whole, map, sizes, access);
+  return access;
+}
+
+LoopEmitter::Access LoopEmitter::bufferAccess(mlir::Value tile, mlir::AffineMap map) {
+  auto type = cast<mlir::RankedTensorType>(tile.getType());
+  Access access{type.getElementType(), IndexForm(sizes.size()), {}, {}};
+  addRowMajor(access.form, type.getShape(), {}, map, sizes);
+  return access;
+}
+
+/// The map from the group's shape to the index of a result of a combining root.
+mlir::AffineMap LoopEmitter::resultMap(const Root &root) {
+  mlir::MLIRContext *context = root.op->getContext();
+  unsigned rank = group.shape.size();
+  SmallVector<mlir::AffineExpr> exprs;
+  if (isa<tile::ScanOp>(root.op))
+    return composed(readsOf(root)[0].second);
+  for (unsigned dim = 0; dim < rank; ++dim)
+    if (!llvm::is_contained(group.reduced, int64_t(dim)))
+      exprs.push_back(mlir::getAffineDimExpr(dim, context));
+  return composed(mlir::AffineMap::get(rank, 0, exprs, context));
+}
+
+std::vector<LoopEmitter::Access> LoopEmitter::allAccesses() {
+  std::vector<Access> accesses;
+  mlir::MLIRContext *context = kernel.kernel.getContext();
+  mlir::AffineMap identity =
+      composed(mlir::AffineMap::getMultiDimIdentityMap(group.shape.size(), context));
+  TileWalk walk{[&](mlir::Value tile) { return kernel.homes.count(tile) != 0; },
+                [&](mlir::Value tile, mlir::AffineMap map) {
+                  mlir::Operation *op = tile.getDefiningOp();
+                  if (kernel.homes.count(tile)) {
+                    accesses.push_back(bufferAccess(tile, map));
+                  } else if (auto load = dyn_cast_or_null<tile::LoadOp>(op)) {
+                    accesses.push_back(loadAccess(load, map));
+                  } else if (auto iota = dyn_cast_or_null<tile::IotaOp>(op)) {
+                    // No memory, but its dimension is a number of its own.
+                    Access access{{}, IndexForm::of(map.getResult(iota.getDim()), sizes), {}, {}};
+                    accesses.push_back(access);
+                  }
+                },
+                [](mlir::Value, mlir::AffineMap) { return true; },
+                {}};
+  for (const Root &root : group.roots) {
+    for (auto [tile, map] : readsOf(root))
+      walk.visit(tile, composed(map), sizes);
+    if (!root.op)
+      accesses.push_back(bufferAccess(root.kept, identity));
+    else if (auto store = dyn_cast<tile::StoreOp>(root.op))
+      accesses.push_back(storeAccess(store, identity));
+    else
+      for (mlir::Value result : root.op->getResults())
+        accesses.push_back(bufferAccess(result, resultMap(root)));
+  }
+  return accesses;
+}
+
+/// A view that divides a dimension is linear in the quotient and the remainder of it.
+void LoopEmitter::splitDimensions() {
+  mlir::MLIRContext *context = kernel.kernel.getContext();
+  origins.clear();
+  for (unsigned dim = 0; dim < sizes.size(); ++dim)
+    origins.push_back(dim);
+  for (int round = 0; round < 3; ++round) {
+    std::optional<std::pair<unsigned, int64_t>> split; // dimension and size of the inner part
+    auto look = [&](const IndexForm &form) {
+      for (auto [expr, factor] : form.rest) {
+        auto binary = cast<mlir::AffineBinaryOpExpr>(expr);
+        int64_t divisor = cast<mlir::AffineConstantExpr>(binary.getRHS()).getValue();
+        IndexForm inner = IndexForm::of(binary.getLHS(), sizes);
+        for (unsigned dim = 0; dim < sizes.size(); ++dim) {
+          int64_t step = std::abs(inner.coefficients[dim]);
+          if (!step || divisor % step)
+            continue;
+          int64_t part = divisor / step;
+          if (part > 1 && part < sizes[dim] && sizes[dim] % part == 0 && !split)
+            split = {dim, part};
+        }
+      }
+    };
+    for (const Access &access : allAccesses()) {
+      look(access.form);
+      for (const Check &check : access.checks)
+        look(check.form);
+    }
+    if (!split)
+      return;
+    auto [dim, part] = *split;
+    // dim becomes part · dim + (dim + 1); later dimensions move up by one.
+    SmallVector<mlir::AffineExpr> old;
+    for (unsigned d = 0; d < sizes.size(); ++d) {
+      if (d == dim)
+        old.push_back(mlir::getAffineDimExpr(d, context) * part +
+                      mlir::getAffineDimExpr(d + 1, context));
+      else
+        old.push_back(mlir::getAffineDimExpr(d < dim ? d : d + 1, context));
+    }
+    sizes.insert(sizes.begin() + dim + 1, part);
+    sizes[dim] /= part;
+    origins.insert(origins.begin() + dim + 1, origins[dim]);
+    base = base.compose(mlir::AffineMap::get(sizes.size(), 0, old, context));
+  }
+}
+
+/// Whether an index is never negative, as far as one looks.
+static bool isNatural(mlir::Value value, int depth = 8) {
+  if (depth == 0)
+    return false;
+  if (auto argument = dyn_cast<mlir::BlockArgument>(value)) {
+    if (auto loop = dyn_cast<mlir::scf::ForOp>(argument.getOwner()->getParentOp()))
+      return value == loop.getInductionVar() && isNatural(loop.getLowerBound(), depth - 1);
+    return isa<tile::KernelOp>(argument.getOwner()->getParentOp());
+  }
+  mlir::Operation *op = value.getDefiningOp();
+  if (auto constant = dyn_cast<mlir::arith::ConstantIndexOp>(op))
+    return constant.value() >= 0;
+  bool operands = llvm::all_of(op->getOperands(),
+                               [&](mlir::Value operand) { return isNatural(operand, depth - 1); });
+  if (auto apply = dyn_cast<mlir::affine::AffineApplyOp>(op)) {
+    bool isPositive = true;
+    apply.getAffineMap().getResult(0).walk([&](mlir::AffineExpr expr) {
+      if (auto constant = dyn_cast<mlir::AffineConstantExpr>(expr))
+        isPositive &= constant.getValue() >= 0;
+    });
+    return isPositive && operands;
+  }
+  return isa<mlir::arith::AddIOp, mlir::arith::MulIOp, mlir::arith::DivUIOp, mlir::arith::RemUIOp,
+             mlir::arith::MinSIOp, mlir::arith::DivSIOp, mlir::arith::RemSIOp>(op) &&
+         operands;
+}
+
+/// The same index, also where it was computed twice.
+static bool isSame(mlir::Value a, mlir::Value b) {
+  if (a == b)
+    return true;
+  mlir::Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
+  return x && y && x->getName() == y->getName() &&
+         x->getAttrDictionary() == y->getAttrDictionary() && x->getPropertiesStorage() &&
+         y->getPropertiesStorage() &&
+         x->getName().compareOpProperties(x->getPropertiesStorage(), y->getPropertiesStorage()) &&
+         x->getOperands() == y->getOperands();
+}
+
+/// Where all roots are stores that end at the same place, the loops end there too: nothing is
+/// computed that would be dropped, and loads of the same extent need no mask.
+void LoopEmitter::boundLoops() {
+  bounds.assign(sizes.size(), {});
+  mlir::MLIRContext *context = kernel.kernel.getContext();
+  mlir::AffineMap identity =
+      composed(mlir::AffineMap::getMultiDimIdentityMap(group.shape.size(), context));
+  std::vector<Access> stores;
+  for (const Root &root : group.roots) {
+    auto store = dyn_cast_or_null<tile::StoreOp>(root.op);
+    if (!store)
+      return;
+    stores.push_back(storeAccess(store, identity));
+  }
+  auto dimensionOf = [&](const Check &check) -> int {
+    if (check.stride != 1 || check.form.constant || !check.form.isLinear())
+      return -1;
+    int found = -1;
+    for (auto [dim, coefficient] : enumerate(check.form.coefficients)) {
+      if (coefficient == 0)
+        continue;
+      if (coefficient != 1 || found >= 0)
+        return -1;
+      found = int(dim);
+    }
+    return found;
+  };
+  for (const Check &check : stores[0].checks) {
+    int dim = dimensionOf(check);
+    if (dim < 0 || !isNatural(check.offset))
+      continue;
+    bool isShared = llvm::all_of(stores, [&](const Access &store) {
+      return llvm::any_of(store.checks, [&](const Check &other) {
+        return dimensionOf(other) == dim && isSame(other.offset, check.offset) &&
+               other.size == check.size;
+      });
+    });
+    if (isShared)
+      bounds[dim] = {check.offset, check.size};
+  }
+}
+
+bool LoopEmitter::isImplied(const Check &check) {
+  if (check.stride != 1 || check.form.constant || !check.form.isLinear())
+    return false;
+  int found = -1;
+  for (auto [dim, coefficient] : enumerate(check.form.coefficients)) {
+    if (coefficient == 0)
+      continue;
+    if (coefficient != 1 || found >= 0)
+      return false;
+    found = int(dim);
+  }
+  if (found < 0) {
+    // A dimension of size 1: its only index is the offset, inside if the whole store is.
+    return false;
+  }
+  const Bound &bound = bounds[found];
+  return bound.offset && isSame(bound.offset, check.offset) && bound.size <= check.size;
+}
+
+int64_t LoopEmitter::bodyCost() {
+  int64_t cost = 0;
+  llvm::DenseSet<mlir::Operation *> counted;
+  TileWalk walk{[&](mlir::Value tile) { return kernel.homes.count(tile) != 0; },
+                [&](mlir::Value, mlir::AffineMap) { cost += 1; },
+                [&](mlir::Value tile, mlir::AffineMap) {
+                  mlir::Operation *op = tile.getDefiningOp();
+                  if (auto map = dyn_cast<tile::MapOp>(op); map && counted.insert(op).second)
+                    cost += costOf(map.getBody().front());
+                  if (isa<tile::GatherOp>(op))
+                    cost += 16;
+                  return true;
+                },
+                {}};
+  for (const Root &root : group.roots) {
+    for (auto [tile, map] : readsOf(root))
+      walk.visit(tile, composed(map), sizes);
+    if (!root.op)
+      if (auto map = root.kept.getDefiningOp<tile::MapOp>())
+        cost += costOf(map.getBody().front());
+    cost += 1;
+  }
+  return cost;
+}
+
+/// Bytes of the element type that most is computed in.
+unsigned LoopEmitter::elementBytes() {
+  DenseMap<unsigned, int64_t> counts;
+  int64_t total = 0;
+  auto count = [&](mlir::Type type, int64_t weight) {
+    type = mlir::getElementTypeOrSelf(type);
+    if (!type || type.isInteger(1))
+      return;
+    unsigned bytes = std::max(8u, b.computeType(type)->getScalarSizeInBits()) / 8;
+    counts[bytes] += weight;
+    total += weight;
+  };
+  auto countBlock = [&](mlir::Block &block) {
+    for (mlir::Operation &op : block.without_terminator())
+      if (!op.hasTrait<mlir::OpTrait::ConstantLike>())
+        count(op.getResult(0).getType(), 1);
+  };
+  TileWalk walk{[&](mlir::Value tile) { return kernel.homes.count(tile) != 0; },
+                [&](mlir::Value tile, mlir::AffineMap) { count(tile.getType(), 1); },
+                [&](mlir::Value tile, mlir::AffineMap) {
+                  if (auto map = tile.getDefiningOp<tile::MapOp>())
+                    countBlock(map.getBody().front());
+                  return true;
+                },
+                {}};
+  for (const Root &root : group.roots) {
+    for (auto [tile, map] : readsOf(root))
+      walk.visit(tile, composed(map), sizes);
+    if (!root.op)
+      if (auto map = root.kept.getDefiningOp<tile::MapOp>())
+        countBlock(map.getBody().front());
+    if (auto store = dyn_cast_or_null<tile::StoreOp>(root.op))
+      count(store.getTile().getType(), 1);
+  }
+  unsigned widest = 1;
+  for (auto [bytes, times] : counts)
+    if (4 * times >= total)
+      widest = std::max(widest, bytes);
+  return widest;
+}
+
+void LoopEmitter::chooseLoops() {
+  std::vector<Access> accesses = allAccesses();
+  auto isReduced = [&](unsigned dim) {
+    return llvm::is_contained(group.reduced, int64_t(origins[dim]));
+  };
+  auto isFree = [&](unsigned dim) { // nothing but linear accesses looks at it
+    return !bounds[dim].offset && llvm::all_of(accesses, [&](const Access &access) {
+      return llvm::none_of(access.form.rest,
+                           [&](const auto &term) { return term.first.isFunctionOfDim(dim); }) &&
+             llvm::none_of(access.checks,
+                           [&](const Check &check) { return check.form.dependsOn(dim); });
+    });
+  };
+  // Join neighbours, innermost first.
+  for (int dim = int(sizes.size()) - 1; dim >= 0; --dim) {
+    if (sizes[dim] == 1)
+      continue;
+    if (!loops.empty()) {
+      Loop &inner = loops.back();
+      bool joins = isReduced(dim) == inner.isReduced && isFree(dim) && isFree(inner.dim) &&
+                   llvm::all_of(accesses, [&](const Access &access) {
+                     return access.form.coefficients[dim] ==
+                            access.form.coefficients[inner.dim] * inner.size;
+                   });
+      if (joins) {
+        inner.size *= sizes[dim];
+        continue;
+      }
+    }
+    Loop loop{unsigned(dim), sizes[dim]};
+    loop.isReduced = isReduced(dim);
+    loops.push_back(loop);
+  }
+  std::reverse(loops.begin(), loops.end());
+
+  for (Loop &loop : loops)
+    if (bounds[loop.dim].offset) {
+      Value *offset = kernel.scalars.lookup(bounds[loop.dim].offset).value;
+      Value *left = b.ir.CreateSub(b.i64(bounds[loop.dim].size), offset);
+      loop.bound = b.ir.CreateBinaryIntrinsic(Intrinsic::smin, left, b.i64(loop.size));
+    }
+
+  // The loop along which memory is contiguous for most.
+  unsigned native = b.chip.vectorBytes / elementBytes();
+  bool mustKeep = llvm::any_of(group.roots, [](const Root &root) {
+    return isa_and_nonnull<tile::ScanOp, tile::DotOp>(root.op);
+  });
+  Loop *best = nullptr;
+  double bestCost = 1e9;
+  for (Loop &loop : loops) {
+    if (mustKeep && loop.isReduced)
+      continue;
+    double cost = 1;
+    for (const Access &access : accesses) {
+      int64_t coefficient = std::abs(access.form.coefficients[loop.dim]);
+      bool isLinear = llvm::none_of(
+          access.form.rest, [&](const auto &term) { return term.first.isFunctionOfDim(loop.dim); });
+      cost += !isLinear ? 20 : coefficient == 0 ? 0.5 : coefficient == 1 ? 1 : 16;
+    }
+    cost /= double(std::min<int64_t>(native, loop.size));
+    if (loop.isReduced)
+      cost *= 1.01; // lanes that stay apart need no combining at the end
+    if (cost <= bestCost) {
+      bestCost = cost;
+      best = &loop;
+    }
+  }
+  if (best) {
+    best->isVector = true;
+    int64_t cost = bodyCost();
+    unsigned unroll = cost <= 12 ? 4 : cost <= 48 ? 2 : 1;
+    if (b.chip.vectorBytes < 32)
+      unroll = std::min(unroll, 2u);
+    unsigned lanes = native * unroll;
+    while (lanes > native && (lanes > best->size || best->size % lanes))
+      lanes /= 2;
+    if (lanes > best->size)
+      lanes = best->isReduced ? unsigned(llvm::bit_floor(uint64_t(best->size)))
+                              : unsigned(llvm::PowerOf2Ceil(uint64_t(best->size)));
+    vectorLanes = std::max(1u, lanes);
+    if (vectorLanes == 1)
+      best->isVector = false;
+    isMaskedLoop = best->size % vectorLanes && best->size > vectorLanes && cost > 48 &&
+                   b.chip.hasMasks() && !best->isReduced;
+  }
+  // Combining is innermost, and the vector loop is the innermost of its kind.
+  llvm::stable_sort(loops, [](const Loop &x, const Loop &y) {
+    return std::pair(x.isReduced, x.isVector) < std::pair(y.isReduced, y.isVector);
+  });
+  keptLoops = unsigned(llvm::count_if(loops, [](const Loop &loop) { return !loop.isReduced; }));
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,38 @@
+// Scalar regions (arith, math, complex) as instructions on vectors.
+#ifndef TILEWRIGHT_TARGET_CPU_EMIT_REGIONEMITTER_H
+#define TILEWRIGHT_TARGET_CPU_EMIT_REGIONEMITTER_H
+
+#include "tilewright/target/cpu/emit/Lanes.h"
+
+#include "mlir/IR/Block.h"
+#include "mlir/IR/Operation.h"
+
+namespace tilewright::cpu {
+
+/// What the results of one op are, given its operands: all uniform or all with the same lanes.
+using OpEmitter = llvm::SmallVector<Lanes, 1> (*)(LaneBuilder &, mlir::Operation *,
+                                                  llvm::ArrayRef<Lanes>, unsigned lanes);
+
+/// Instructions for one op; E4003 through `builder.failure` if there are none.
+llvm::SmallVector<Lanes, 1> emitOp(LaneBuilder &builder, mlir::Operation *op,
+                                   llvm::ArrayRef<Lanes> operands, unsigned lanes);
+
+/// Instructions for a block whose arguments are `arguments`; the values that its terminator has.
+llvm::SmallVector<Lanes, 2> emitBlock(LaneBuilder &builder, mlir::Block &block,
+                                      llvm::ArrayRef<Lanes> arguments, unsigned lanes);
+
+/// A guess at the cost of a block for one vector, in instructions.
+int64_t costOf(mlir::Block &block);
+
+/// The constant that an attribute is, as one element.
+Lanes emitConstant(LaneBuilder &builder, mlir::Attribute attribute, mlir::Type type);
+
+// The tables that emitOp looks into, one for each dialect.
+using OpTable = llvm::DenseMap<mlir::TypeID, OpEmitter>;
+void addArithEmitters(OpTable &table);
+void addMathEmitters(OpTable &table);
+void addComplexEmitters(OpTable &table);
+
+} // namespace tilewright::cpu
+
+#endif // TILEWRIGHT_TARGET_CPU_EMIT_REGIONEMITTER_H

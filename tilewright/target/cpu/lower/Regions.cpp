@@ -1,0 +1,138 @@
+// Regions over scalars: known ones by a word, others as functions.
+#include "tilewright/target/cpu/lower/Lowering.h"
+
+#include "tilewright/dialect/elements/ScalarSemantics.h"
+#include "tilewright/dialect/stablehlo/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/CreationOps.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tilewright::cpu {
+
+/// A value of a region as a formula over its arguments: "or(compare.GT(0,2),compare.NE(0,0))".
+/// Longer ones than any we know are cut off.
+static void writeFormula(Value value, std::string &text) {
+  if (text.size() > 512)
+    return;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    text += std::to_string(argument.getArgNumber());
+    return;
+  }
+  Operation *op = value.getDefiningOp();
+  if (auto constant = dyn_cast<stablehlo::ConstantOp>(op)) {
+    auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
+    if (splat && isa<FloatType>(splat.getElementType())) {
+      APFloat number = splat.getSplatValue<APFloat>();
+      text += number.isNaN() ? "nan" : number.isPosZero() ? "zero" : "number";
+    } else {
+      text += "constant";
+    }
+    return;
+  }
+  text += op->getName().stripDialect();
+  if (auto compare = dyn_cast<stablehlo::CompareOp>(op)) {
+    text += "." + stablehlo::stringifyComparisonDirection(compare.getComparisonDirection()).str();
+    if (auto type = compare.getCompareType();
+        type && *type == stablehlo::ComparisonType::TOTALORDER)
+      text += ".TOTALORDER";
+  }
+  text += "(";
+  for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
+    if (number)
+      text += ",";
+    writeFormula(operand, text);
+  }
+  text += ")";
+}
+
+static std::string formulaOf(Region &region, unsigned result = 0) {
+  std::string text;
+  writeFormula(region.front().getTerminator()->getOperand(result), text);
+  return text;
+}
+
+StringRef Lowering::combinerWord(Region &region) {
+  if (region.front().getNumArguments() != 2)
+    return "function";
+  std::string text = formulaOf(region);
+  if (text == "1")
+    return "second";
+  for (StringRef word : {"add", "multiply", "maximum", "minimum", "and", "or", "xor"})
+    if (text == (word + "(0,1)").str() || text == (word + "(1,0)").str())
+      return word;
+  return "function";
+}
+
+StringRef Lowering::argWord(Region &region) {
+  if (region.front().getNumArguments() != 4)
+    return "";
+  std::string value = formulaOf(region, 0), index = formulaOf(region, 1);
+  for (auto [word, direction] : {std::pair("argmax", "GT"), std::pair("argmin", "LT")}) {
+    std::string better = std::string("compare.") + direction + "(0,2)";
+    std::string orNan = "or(" + better + ",compare.NE(0,0))";
+    // The first of equals; integers have no NaN.
+    for (const std::string &wins : {better, orNan}) {
+      std::string tie = "and(compare.EQ(0,2),compare.LT(1,3))";
+      if (value == "select(" + wins + ",0,2)" &&
+          index == "select(or(" + wins + "," + tie + "),1,3)")
+        return word;
+    }
+  }
+  return "";
+}
+
+Lowering::Comparator Lowering::comparatorOf(Region &region) {
+  std::string text = formulaOf(region);
+  for (unsigned operand = 0; 2 * operand < region.front().getNumArguments(); ++operand) {
+    std::string x = std::to_string(2 * operand), y = std::to_string(2 * operand + 1);
+    auto canonical = [](const std::string &v) {
+      return "select(compare.NE(" + v + "," + v + "),nan,select(compare.EQ(" + v + ",zero),zero," +
+             v + "))";
+    };
+    for (auto [word, direction] : {std::pair("lt", "LT"), std::pair("gt", "GT")}) {
+      std::string compare = std::string("compare.") + direction;
+      std::string total = compare + ".TOTALORDER(";
+      if (text == compare + "(" + x + "," + y + ")")
+        return {word, operand, false, false};
+      if (text == total + x + "," + y + ")")
+        return {word, operand, true, false};
+      if (text == total + canonical(x) + "," + canonical(y) + ")")
+        return {word, operand, true, true};
+    }
+  }
+  return {};
+}
+
+StringRef Lowering::selectWord(Region &region) {
+  std::string text = formulaOf(region);
+  for (auto [word, direction] :
+       {std::pair("ge", "GE"), std::pair("gt", "GT"), std::pair("le", "LE"), std::pair("lt", "LT")})
+    if (text == std::string("compare.") + direction + "(0,1)")
+      return word;
+  return "function";
+}
+
+FailureOr<FlatSymbolRefAttr> Lowering::functionOf(Region &region) {
+  std::string name = "body_" + std::to_string(functions.size());
+  while (symbols.lookup(name))
+    name += "_";
+  FailureOr<func::FuncOp> function = elements::buildScalarFunction(region, name, module);
+  if (failed(function))
+    return refuse(region.getParentOp(), "has a region that is no function of scalars");
+  // Equal functions print equally but for their names; one serves them all.
+  function->setSymName("");
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  function->print(stream, OpPrintingFlags().useLocalScope());
+  function->setSymName(name);
+  auto [known, isNew] = functions.try_emplace(text, FlatSymbolRefAttr::get(*function));
+  if (isNew)
+    symbols.insert(*function);
+  else
+    function->erase();
+  return known->second;
+}
+
+} // namespace tilewright::cpu

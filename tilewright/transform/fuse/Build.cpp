@@ -1,0 +1,282 @@
+#include "tilewright/transform/fuse/Build.h"
+
+#include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/stablehlo/CreationOps.h"
+#include "tilewright/dialect/stablehlo/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/ReductionOps.h"
+#include "tilewright/support/Concat.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <queue>
+
+using namespace mlir;
+
+namespace tilewright::fuse {
+namespace {
+
+/// What a fusion will hold: ops to copy, in order, and values from outside.
+struct Content {
+  SmallVector<Operation *> ops;
+  llvm::SetVector<Value> inputs;
+  llvm::SetVector<Value> outputs;
+  SmallVector<unsigned> members; // nodes
+  unsigned group = ~0u;
+};
+
+class Builder {
+public:
+  Builder(Block &block, Groups &groups) : block(block), groups(groups) {}
+
+  BuildCounts run() {
+    for (unsigned g = 0; g < groups.groups.size(); ++g) {
+      const Group &group = groups.groups[g];
+      if (group.parent != g || groups.groupOf(groups.nodes[group.members[0]].op) != g)
+        continue;
+      contents.emplace_back();
+      contents.back().group = g;
+      contents.back().members.assign(group.members.begin(), group.members.end());
+      for (unsigned member : group.members)
+        include(groups.nodes[member].op, contents.back());
+    }
+    findNeeded();
+    for (Content &content : contents)
+      build(content);
+    for (auto [value, replacement] : replacements)
+      value.replaceAllUsesWith(replacement);
+    eraseGone();
+    sortBlock();
+    return counts;
+  }
+
+private:
+  /// Adds the op and all that floats into it.
+  void include(Operation *op, Content &content) {
+    DenseSet<Operation *> &seen = included;
+    if (content.ops.empty())
+      seen.clear();
+    SmallVector<std::pair<Operation *, bool>> pending{{op, false}};
+    while (!pending.empty()) {
+      auto [current, operandsDone] = pending.pop_back_val();
+      if (operandsDone) {
+        content.ops.push_back(current);
+        continue;
+      }
+      if (!seen.insert(current).second)
+        continue;
+      pending.push_back({current, true});
+      SmallVector<Value> operands;
+      current->walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands())
+          if (!current->isProperAncestor(operand.getParentBlock()->getParentOp()) &&
+              operand.getParentBlock()->getParentOp() != current)
+            operands.push_back(operand);
+      });
+      for (Value operand : operands) {
+        Operation *producer = operand.getDefiningOp();
+        if (producer && groups.groupOf(producer) == content.group)
+          continue; // a member, which comes before
+        if (producer && goesInside(producer, content))
+          pending.push_back({producer, false});
+        else
+          content.inputs.insert(operand);
+      }
+    }
+  }
+
+  /// Whether a floating op is copied: all of them, but a reshape of what lies in
+  /// memory is another name for that memory and stays outside.
+  bool goesInside(Operation *op, const Content &content) {
+    if (!groups.isFloating(op))
+      return false;
+    while (isa<stablehlo::ReshapeOp>(op)) {
+      op = op->getOperand(0).getDefiningOp();
+      if (!op)
+        return false;
+      if (groups.groupOf(op) == content.group)
+        return true;
+      if (!groups.isFloating(op))
+        return false;
+    }
+    return true;
+  }
+
+  /// Which values must exist outside of fusions, and which floating ops stay.
+  void findNeeded() {
+    for (Content &content : contents)
+      needed.insert(content.inputs.begin(), content.inputs.end());
+    for (Node &node : llvm::reverse(groups.nodes)) {
+      if (groups.groupOf(node.op) != ~0u)
+        continue;
+      const bool gone = node.floating && llvm::none_of(node.op->getResults(), [&](Value result) {
+                          return needed.contains(result) || isUsedFromElsewhere(result);
+                        });
+      if (gone)
+        continue;
+      standing.insert(node.op);
+      node.op->walk(
+          [&](Operation *inner) { needed.insert(inner->operand_begin(), inner->operand_end()); });
+    }
+    // An iota by itself is a kernel of one op.
+    for (unsigned i = 0; i < groups.nodes.size(); ++i) {
+      Operation *op = groups.nodes[i].op;
+      if (!isa<stablehlo::IotaOp>(op) || !standing.erase(op))
+        continue;
+      Content content;
+      content.ops.push_back(op);
+      content.members.push_back(i);
+      contents.push_back(std::move(content));
+    }
+    for (Content &content : contents)
+      for (unsigned member : content.members)
+        for (Value result : groups.nodes[member].op->getResults())
+          if (needed.contains(result))
+            content.outputs.insert(result);
+  }
+
+  /// By the regions of ops, whose own copies have been made already.
+  bool isUsedFromElsewhere(Value value) {
+    return llvm::any_of(value.getUsers(),
+                        [&](Operation *user) { return user->getBlock() != &block; });
+  }
+
+  static std::string nameOf(const Content &content) {
+    // The ops that people think of, last one at the end; what only moves is not named
+    // unless there is nothing else.
+    SmallVector<StringRef> names;
+    for (bool movements : {false, true}) {
+      for (Operation *op : content.ops) {
+        OpClass opClass = classify(op);
+        if (opClass == OpClass::splat || opClass == OpClass::reshape ||
+            (opClass == OpClass::movement) != movements)
+          continue;
+        StringRef name = op->getName().stripDialect();
+        if (auto composite = op->getAttrOfType<StringAttr>("name"))
+          name = composite.getValue().rsplit('.').second;
+        if (!llvm::is_contained(names, name))
+          names.push_back(name);
+      }
+      if (!names.empty())
+        break;
+    }
+    const size_t count = names.size();
+    if (count > 4)
+      names.erase(names.begin() + 2, names.end() - 2);
+    std::string text;
+    for (StringRef name : names)
+      text += (text.empty() ? "" : "_") + name.str();
+    return text.empty() ? "fusion" : text;
+  }
+
+  std::string reasonOf(const Content &content) {
+    if (content.group == ~0u)
+      return "an op by itself";
+    const Group &group = groups.groups[content.group];
+    std::string reason = "over " + group.space.toString();
+    if (content.ops.size() == 1)
+      return reason + ", an op by itself";
+    if (group.joins)
+      reason += concat(", ", group.joins, group.joins == 1 ? " join" : " joins");
+    if (group.siblings)
+      reason += concat(", ", group.siblings, " for reading the same tensor");
+    return reason;
+  }
+
+  void build(Content &content) {
+    if (content.outputs.empty())
+      return; // dead, and erased with the rest
+    Operation *last = groups.nodes[content.members.back()].op;
+    OpBuilder builder(last);
+    SmallVector<Type> types;
+    for (Value output : content.outputs)
+      types.push_back(output.getType());
+    SmallVector<Location> locations;
+    for (unsigned member : content.members)
+      locations.push_back(groups.nodes[member].op->getLoc());
+    // A fused location of hundreds says less than that of the last op.
+    Location location = last->getLoc();
+    auto fusion = exec::FusionOp::create(
+        builder, location, types, builder.getStringAttr(nameOf(content)),
+        content.inputs.getArrayRef(), builder.getStringAttr(reasonOf(content)));
+    Block *body = builder.createBlock(&fusion.getBody());
+    IRMapping mapping;
+    for (Value input : content.inputs)
+      mapping.map(input, body->addArgument(input.getType(), input.getLoc()));
+    builder.setInsertionPointToEnd(body);
+    for (Operation *op : content.ops)
+      builder.clone(*op, mapping);
+    SmallVector<Value> results;
+    for (Value output : content.outputs)
+      results.push_back(mapping.lookup(output));
+    exec::YieldOp::create(builder, location, results);
+    for (auto [output, result] : llvm::zip_equal(content.outputs, fusion.getResults()))
+      replacements.push_back({output, result});
+    ++counts.fusions;
+    counts.ops += static_cast<unsigned>(content.ops.size());
+  }
+
+  void eraseGone() {
+    for (Node &node : llvm::reverse(groups.nodes))
+      if (!standing.contains(node.op))
+        node.op->erase();
+  }
+
+  /// Operands before users, effects in their order, and otherwise as it was.
+  void sortBlock() {
+    SmallVector<Operation *> ops;
+    DenseMap<Operation *, unsigned> position;
+    for (Operation &op : block) {
+      position[&op] = static_cast<unsigned>(ops.size());
+      ops.push_back(&op);
+    }
+    std::vector<unsigned> waits(ops.size(), 0);
+    std::vector<SmallVector<unsigned, 2>> followers(ops.size());
+    unsigned lastEffect = ~0u;
+    auto follow = [&](unsigned before, unsigned after) {
+      followers[before].push_back(after);
+      ++waits[after];
+    };
+    for (unsigned i = 0; i + 1 < ops.size(); ++i) {
+      ops[i]->walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands())
+          if (Operation *producer = operand.getDefiningOp();
+              producer && producer->getBlock() == &block && producer != ops[i])
+            follow(position[producer], i);
+      });
+      if (!isMemoryEffectFree(ops[i])) {
+        if (lastEffect != ~0u)
+          follow(lastEffect, i);
+        lastEffect = i;
+      }
+    }
+    std::priority_queue<unsigned, std::vector<unsigned>, std::greater<>> ready;
+    for (unsigned i = 0; i + 1 < ops.size(); ++i)
+      if (waits[i] == 0)
+        ready.push(i);
+    Operation *terminator = block.getTerminator();
+    while (!ready.empty()) {
+      const unsigned next = ready.top();
+      ready.pop();
+      ops[next]->moveBefore(terminator);
+      for (unsigned follower : followers[next])
+        if (--waits[follower] == 0)
+          ready.push(follower);
+    }
+  }
+
+  Block &block;
+  Groups &groups;
+  std::vector<Content> contents;
+  DenseSet<Value> needed;
+  DenseSet<Operation *> standing, included;
+  SmallVector<std::pair<Value, Value>> replacements;
+  BuildCounts counts;
+};
+
+} // namespace
+
+BuildCounts buildFusions(Block &block, Groups &groups) { return Builder(block, groups).run(); }
+
+} // namespace tilewright::fuse

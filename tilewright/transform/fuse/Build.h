@@ -1,0 +1,18 @@
+// From groups to exec.fusion.
+#ifndef TILEWRIGHT_TRANSFORM_FUSE_BUILD_H
+#define TILEWRIGHT_TRANSFORM_FUSE_BUILD_H
+
+#include "tilewright/transform/fuse/Groups.h"
+
+namespace tilewright::fuse {
+
+struct BuildCounts {
+  unsigned fusions = 0, ops = 0;
+};
+
+/// Replaces the members of each group by one exec.fusion and puts the block in order.
+BuildCounts buildFusions(mlir::Block &block, Groups &groups);
+
+} // namespace tilewright::fuse
+
+#endif // TILEWRIGHT_TRANSFORM_FUSE_BUILD_H

@@ -1,0 +1,92 @@
+#include "tilewright/transform/fuse/Classify.h"
+
+#include "tilewright/dialect/stablehlo/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/CallOps.h"
+#include "tilewright/dialect/stablehlo/CreationOps.h"
+#include "tilewright/dialect/stablehlo/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/IndexingOps.h"
+#include "tilewright/dialect/stablehlo/ReductionOps.h"
+#include "tilewright/dialect/stablehlo/UnaryOps.h"
+
+using namespace mlir;
+
+namespace tilewright::fuse {
+
+/// A select between more pieces would cost more than the copies it saves.
+static constexpr size_t maxConcatenated = 8;
+
+int64_t elementsOf(Type type) { return cast<RankedTensorType>(type).getNumElements(); }
+
+/// Tensors of static shape with plain elements.
+static bool isPlain(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() &&
+         isa<IntegerType, FloatType, ComplexType>(tensor.getElementType());
+}
+
+static bool isElementwise(Operation *op) {
+  if (isa<stablehlo::SelectOp, stablehlo::ClampOp>(op))
+    // A scalar that stands for all elements is a broadcast after simplification.
+    return llvm::all_of(op->getOperandTypes(), [&](Type type) {
+      return cast<RankedTensorType>(type).getShape() ==
+             cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+    });
+  if (auto composite = dyn_cast<stablehlo::CompositeOp>(op))
+    return composite.getName() == "chlo.erf" && composite->getNumOperands() == 1;
+  if (auto bitcast = dyn_cast<stablehlo::BitcastConvertOp>(op))
+    return bitcast.getOperand().getType().getShape() == bitcast.getType().getShape();
+  if (isa<stablehlo::UniformQuantizeOp, stablehlo::UniformDequantizeOp>(op))
+    return false;
+  return op->hasTrait<OpTrait::Elementwise>();
+}
+
+OpClass classify(Operation *op) {
+  if (!llvm::all_of(op->getOperandTypes(), isPlain) ||
+      !llvm::all_of(op->getResultTypes(), isPlain) || op->getNumResults() == 0)
+    return OpClass::other;
+  if (auto constant = dyn_cast<stablehlo::ConstantOp>(op)) {
+    auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
+    return elements && !elements.empty() && (elements.isSplat() || elements.getNumElements() == 1)
+               ? OpClass::splat
+               : OpClass::other;
+  }
+  if (isa<stablehlo::ReshapeOp>(op))
+    return OpClass::reshape;
+  if (isElementwise(op))
+    return OpClass::elementwise;
+  if (isa<stablehlo::ReduceOp>(op))
+    return OpClass::reduce;
+  if (auto concatenate = dyn_cast<stablehlo::ConcatenateOp>(op))
+    return concatenate.getInputs().size() <= maxConcatenated ? OpClass::movement : OpClass::other;
+  if (isa<stablehlo::BroadcastInDimOp, stablehlo::IotaOp, stablehlo::TransposeOp,
+          stablehlo::SliceOp, stablehlo::PadOp, stablehlo::ReverseOp, stablehlo::DynamicSliceOp>(
+          op))
+    return OpClass::movement;
+  return OpClass::other;
+}
+
+bool isExpensive(Operation *op) {
+  return isa<stablehlo::CbrtOp, stablehlo::CosineOp, stablehlo::ExponentialOp,
+             stablehlo::ExponentialMinusOneOp, stablehlo::LogOp, stablehlo::LogPlusOneOp,
+             stablehlo::LogisticOp, stablehlo::RsqrtOp, stablehlo::SineOp, stablehlo::SqrtOp,
+             stablehlo::TanOp, stablehlo::TanhOp, stablehlo::DivideOp, stablehlo::RemainderOp,
+             stablehlo::PowerOp, stablehlo::Atan2Op, stablehlo::CompositeOp, stablehlo::ReduceOp>(
+      op);
+}
+
+bool isCheap(Operation *op) {
+  return isa<stablehlo::BroadcastInDimOp, stablehlo::IotaOp, stablehlo::SliceOp,
+             stablehlo::ConvertOp, stablehlo::ReshapeOp, stablehlo::DynamicSliceOp>(op) ||
+         classify(op) == OpClass::splat;
+}
+
+bool isParameter(OpOperand &operand) {
+  Operation *op = operand.getOwner();
+  if (isa<stablehlo::DynamicSliceOp, stablehlo::PadOp>(op))
+    return operand.getOperandNumber() >= 1;
+  if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op))
+    return operand.getOperandNumber() >= reduce.getInputs().size();
+  return false;
+}
+
+} // namespace tilewright::fuse

@@ -1,0 +1,320 @@
+#include "tilewright/transform/fuse/Groups.h"
+
+#include "tilewright/dialect/stablehlo/CreationOps.h"
+#include "tilewright/dialect/stablehlo/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/IndexingOps.h"
+#include "tilewright/dialect/stablehlo/ReductionOps.h"
+#include "tilewright/dialect/stablehlo/UnaryOps.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace tilewright::fuse {
+
+/// Ops that one copy of a floating op may take along; beyond it is a member.
+static constexpr unsigned maxFloatingWeight = 24;
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+bool Space::sameReduction(const Space &other) const {
+  if (!reduces || !other.reduces || elements != other.elements || rows != other.rows)
+    return false;
+  if (trailing && other.trailing)
+    return true;
+  return shape == other.shape && reduced == other.reduced && !reshaped && !other.reshaped;
+}
+
+std::string Space::toString() const {
+  std::string text;
+  for (auto [index, size] : llvm::enumerate(shape))
+    text += (index ? "x" : "") + std::to_string(size);
+  if (text.empty())
+    text = "a scalar";
+  if (!reduces)
+    return text;
+  text += " reduced over [";
+  for (auto [index, dim] : llvm::enumerate(reduced))
+    text += (index ? ", " : "") + std::to_string(dim);
+  return text + "]";
+}
+
+Groups::Groups(Block &block, Limits limits, Report report)
+    : block(block), limits(limits), report(std::move(report)) {}
+
+Node *Groups::nodeOf(Operation *op) {
+  auto found = index.find(op);
+  return found == index.end() ? nullptr : &nodes[found->second];
+}
+
+unsigned Groups::find(unsigned group) {
+  while (groups[group].parent != group) {
+    groups[group].parent = groups[groups[group].parent].parent;
+    group = groups[group].parent;
+  }
+  return group;
+}
+
+unsigned Groups::groupOf(Operation *op) {
+  Node *node = nodeOf(op);
+  return node && node->group != ~0u ? find(node->group) : ~0u;
+}
+
+bool Groups::isFloating(Operation *op) const {
+  auto found = index.find(op);
+  if (found != index.end())
+    return nodes[found->second].floating;
+  // From an outer block: what costs nothing to make again in here.
+  return isa<stablehlo::BroadcastInDimOp, stablehlo::IotaOp>(op) || classify(op) == OpClass::splat;
+}
+
+/// Cheap, and made of nothing that lies in memory.
+static bool isGenerated(Operation *op, llvm::function_ref<bool(Value)> isGeneratedValue) {
+  return classify(op) == OpClass::elementwise && !isExpensive(op) && op->getNumOperands() > 0 &&
+         llvm::all_of(op->getOperands(), isGeneratedValue);
+}
+
+void Groups::classifyNodes() {
+  for (Operation &op : block) {
+    index[&op] = static_cast<unsigned>(nodes.size());
+    nodes.emplace_back();
+    nodes.back().op = &op;
+    nodes.back().opClass = classify(&op);
+  }
+  // Which values come from no memory: forwards.
+  DenseSet<Operation *> generated;
+  for (Node &node : nodes) {
+    auto isGeneratedValue = [&](Value value) {
+      Operation *op = value.getDefiningOp();
+      return op && (generated.contains(op) || classify(op) == OpClass::splat);
+    };
+    if (isa<stablehlo::IotaOp>(node.op) || isGenerated(node.op, isGeneratedValue) ||
+        (isa<stablehlo::BroadcastInDimOp, stablehlo::ReshapeOp, stablehlo::SliceOp>(node.op) &&
+         isGeneratedValue(node.op->getOperand(0))))
+      generated.insert(node.op);
+    // What floats whoever reads it.
+    node.floating = node.opClass == OpClass::splat || node.opClass == OpClass::reshape ||
+                    isa<stablehlo::BroadcastInDimOp, stablehlo::IotaOp, stablehlo::SliceOp,
+                        stablehlo::DynamicSliceOp>(node.op);
+    if (node.opClass == OpClass::other)
+      node.floating = false;
+    // A candidate until its readers are known.
+    if (node.opClass == OpClass::elementwise)
+      node.floating = isa<stablehlo::ConvertOp>(node.op) || generated.contains(node.op);
+    if (!node.floating)
+      continue;
+    for (Value operand : node.op->getOperands())
+      if (Node *producer = operand.getDefiningOp() ? nodeOf(operand.getDefiningOp()) : nullptr)
+        if (producer->floating)
+          node.weight += producer->weight;
+    if (node.weight > maxFloatingWeight && node.opClass != OpClass::reshape) {
+      node.floating = false;
+      node.weight = 1;
+    }
+  }
+  // A conversion or a generated value that is stored anyway is a member like any other.
+  DenseSet<Operation *> stored;
+  for (Node &node : llvm::reverse(nodes)) {
+    bool needed = false;
+    for (OpOperand &use : node.op->getUses()) {
+      Operation *user = use.getOwner();
+      Node *reader = nodeOf(user);
+      needed = needed || !reader || reader->opClass == OpClass::other || isParameter(use) ||
+               (reader->floating && stored.contains(user));
+    }
+    if (needed)
+      stored.insert(node.op);
+    if (needed && node.opClass == OpClass::elementwise)
+      node.floating = false;
+  }
+}
+
+Access Groups::resolve(Value value) const {
+  Access access;
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isFloating(op))
+      break;
+    if (op->getNumOperands() == 0)
+      return access;
+    if (isa<stablehlo::ReshapeOp>(op)) {
+      access.reshaped = true;
+    } else if (auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op)) {
+      ArrayRef<int64_t> from = shapeOf(broadcast.getOperand()), to = shapeOf(broadcast);
+      if (access.kind != Access::same) {
+        access.kind = Access::other;
+      } else {
+        access.kind = Access::broadcast;
+        access.dims.assign(broadcast.getBroadcastDimensions().begin(),
+                           broadcast.getBroadcastDimensions().end());
+        // Does the source lie in the leading dimensions, all of them up to some point?
+        int64_t product = 1;
+        size_t next = 0;
+        bool leading = true;
+        for (auto [dim, size] : llvm::zip_equal(access.dims, from)) {
+          if (size == 1)
+            continue;
+          while (next < to.size() && to[next] == 1)
+            ++next;
+          leading = leading && static_cast<size_t>(dim) == next && to[next] == size;
+          ++next;
+          product *= size;
+        }
+        access.leading = leading ? product : -1;
+      }
+    } else if (op->getNumOperands() > 1 && !isa<stablehlo::DynamicSliceOp>(op)) {
+      return Access(); // generated
+    } else if (!isa<stablehlo::ConvertOp>(op) && classify(op) != OpClass::elementwise) {
+      access.kind = Access::other;
+    }
+    value = op->getOperand(0);
+  }
+  access.source = value;
+  return access;
+}
+
+void Groups::addDependencies(Node &node) {
+  SmallVector<Value> pending;
+  DenseSet<Value> seen;
+  node.op->walk([&](Operation *inner) { llvm::append_range(pending, inner->getOperands()); });
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op || !seen.insert(value).second)
+      continue;
+    auto found = index.find(op);
+    if (found == index.end())
+      continue;
+    if (nodes[found->second].floating)
+      llvm::append_range(pending, op->getOperands());
+    else
+      node.dependencies.push_back(found->second);
+  }
+  llvm::sort(node.dependencies);
+  node.dependencies.erase(llvm::unique(node.dependencies), node.dependencies.end());
+}
+
+static Space spaceOf(Operation *op) {
+  Space space;
+  Value value = op->getResult(0);
+  if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op)) {
+    value = reduce.getInputs()[0];
+    space.reduced.assign(reduce.getDimensions().begin(), reduce.getDimensions().end());
+    llvm::sort(space.reduced);
+    space.reduces = true;
+  }
+  space.shape.assign(shapeOf(value).begin(), shapeOf(value).end());
+  for (auto [dim, size] : llvm::enumerate(space.shape)) {
+    space.elements *= size;
+    if (!llvm::is_contained(space.reduced, static_cast<int64_t>(dim)))
+      space.rows *= size;
+  }
+  if (space.reduces) {
+    // Dimensions of size 1 are in nobody's way.
+    space.trailing = true;
+    bool seen = false;
+    for (auto [dim, size] : llvm::enumerate(space.shape)) {
+      const bool reduced = llvm::is_contained(space.reduced, static_cast<int64_t>(dim));
+      if (!reduced && seen && size != 1)
+        space.trailing = false;
+      seen = seen || (reduced && size != 1);
+    }
+  }
+  return space;
+}
+
+void Groups::makeGroup(unsigned position) {
+  Node &node = nodes[position];
+  const auto number = static_cast<unsigned>(groups.size());
+  node.group = number;
+  node.role = node.opClass == OpClass::reduce ? Role::row : Role::full;
+  Group group;
+  group.space = spaceOf(node.op);
+  group.parent = number;
+  group.members = {position};
+  group.rank = position;
+  group.weight = 1;
+  group.expensive = isExpensive(node.op);
+  group.operands = node.op->getNumOperands() + node.op->getNumResults();
+  // What must be known before: parameters of the op and of what floats into it.
+  SmallVector<Operation *> pending{node.op};
+  DenseSet<Operation *> seen;
+  while (!pending.empty()) {
+    Operation *op = pending.pop_back_val();
+    if (!seen.insert(op).second)
+      continue;
+    for (OpOperand &operand : op->getOpOperands()) {
+      Operation *producer = operand.get().getDefiningOp();
+      Node *from = producer ? nodeOf(producer) : nullptr;
+      if (!from)
+        continue;
+      if (from->floating) {
+        pending.push_back(producer);
+        if (from->opClass != OpClass::splat)
+          ++group.weight;
+      }
+      if (isParameter(operand)) {
+        Access access = resolve(operand.get());
+        Operation *source = access.source ? access.source.getDefiningOp() : nullptr;
+        if (Node *parameter = source ? nodeOf(source) : nullptr)
+          group.parameters.push_back(static_cast<unsigned>(parameter - nodes.data()));
+      }
+    }
+  }
+  for (Value operand : node.op->getOperands())
+    if (Value source = resolve(operand).source)
+      node.sources.push_back(source);
+  groups.push_back(std::move(group));
+}
+
+void Groups::run() {
+  classifyNodes();
+  unsigned lastEffect = ~0u;
+  for (unsigned i = 0; i < nodes.size(); ++i) {
+    addDependencies(nodes[i]);
+    // Effects keep their order.
+    if (!isMemoryEffectFree(nodes[i].op) && !nodes[i].op->hasTrait<OpTrait::IsTerminator>()) {
+      if (lastEffect != ~0u)
+        nodes[i].dependencies.push_back(lastEffect);
+      lastEffect = i;
+    }
+    nodes[i].rank = i;
+    for (unsigned dependency : nodes[i].dependencies)
+      nodes[dependency].followers.push_back(i);
+  }
+  for (unsigned i = 0; i < nodes.size(); ++i)
+    if (!nodes[i].floating && nodes[i].opClass != OpClass::other) {
+      makeGroup(i);
+      joinProducers(i);
+    }
+  joinSiblings();
+  for (Group &group : groups)
+    llvm::sort(group.members);
+  dissolve();
+}
+
+/// A movement that is all a group does is the library's: it has fast ones.
+void Groups::dissolve() {
+  for (unsigned g = 0; g < groups.size(); ++g) {
+    Group &group = groups[g];
+    if (group.parent != g || group.members.size() != 1)
+      continue;
+    Node &node = nodes[group.members[0]];
+    if (node.opClass != OpClass::movement)
+      continue;
+    bool alone = true;
+    for (Value operand : node.op->getOperands()) {
+      Operation *op = operand.getDefiningOp();
+      while (isa_and_present<stablehlo::ReshapeOp>(op))
+        op = op->getOperand(0).getDefiningOp();
+      alone = alone && (!op || !isFloating(op) || classify(op) == OpClass::splat);
+    }
+    if (alone)
+      node.group = ~0u;
+  }
+}
+
+} // namespace tilewright::fuse

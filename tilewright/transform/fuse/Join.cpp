@@ -1,0 +1,411 @@
+// Which groups may be one kernel, and joining them.
+#include "tilewright/transform/fuse/Groups.h"
+
+#include "tilewright/dialect/stablehlo/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/ReductionOps.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace tilewright::fuse {
+
+/// A row that is read again after its reduction should still be in a core's cache.
+static constexpr int64_t maxRowElements = int64_t(1) << 17;
+/// The same where a row is spread over memory, so a cache line of each element is needed.
+static constexpr int64_t maxSpreadElements = 4096;
+/// Work that is worth a second thread.
+static constexpr int64_t parallelElements = 65536;
+/// Nodes that one search for a cycle may visit before it gives up.
+static constexpr unsigned maxVisited = 512;
+/// Readers of one value that are looked at.
+static constexpr unsigned maxReaders = 64;
+
+/// Whether the broadcast lies along the rows of the space.
+static bool followsRows(const Access &access, const Space &space) {
+  if (space.trailing)
+    return access.leading == space.rows;
+  if (access.reshaped || space.reshaped)
+    return false;
+  SmallVector<int64_t> kept;
+  for (int64_t dim = 0; dim < static_cast<int64_t>(space.shape.size()); ++dim)
+    if (!llvm::is_contained(space.reduced, dim))
+      kept.push_back(dim);
+  return ArrayRef<int64_t>(access.dims) == ArrayRef<int64_t>(kept);
+}
+
+/// Whether points of one space are points of the other.
+static bool sameSpace(const Space &a, const Space &b, bool reshaped) {
+  if (a.elements != b.elements)
+    return false;
+  if (a.reduces && b.reduces)
+    return a.sameReduction(b) && (!reshaped || a.trailing);
+  if (!a.reduces && !b.reduces)
+    return true;
+  const Space &reduction = a.reduces ? a : b;
+  return reduction.trailing || (!reshaped && !a.reshaped && !b.reshaped && a.shape == b.shape);
+}
+
+static Space joined(const Space &a, const Space &b, bool reshaped) {
+  Space space = a.reduces || !b.reduces ? a : b;
+  space.reshaped = a.reshaped || b.reshaped || reshaped || a.shape != b.shape;
+  return space;
+}
+
+Groups::Plan Groups::planInternal(unsigned producer, unsigned consumer) {
+  const Group &from = groups[find(nodes[producer].group)];
+  const Group &to = groups[find(nodes[consumer].group)];
+  Plan plan;
+  plan.space = to.space;
+  plan.producers = Role::internal;
+  plan.reason = "read by one op only, which computes it on the way";
+  if (from.space.reduces)
+    plan.refusal = "a reduction would be computed more than once";
+  else if (isa<stablehlo::ConcatenateOp, stablehlo::PadOp>(nodes[consumer].op) && from.expensive)
+    plan.refusal = "an expensive op would be computed for elements that are not used";
+  else if (!isOnlyReadBy(from, consumer))
+    plan.refusal = "its result is read elsewhere too, in another order";
+  return plan;
+}
+
+Groups::Plan Groups::plan(unsigned producer, unsigned consumer, const Access &access) {
+  const Node &from = nodes[producer], &to = nodes[consumer];
+  const Space &source = groups[find(from.group)].space, &target = groups[find(to.group)].space;
+  auto refuse = [](const char *reason) {
+    Plan plan;
+    plan.refusal = reason;
+    return plan;
+  };
+  // A reduction reads its whole space, whatever its own role.
+  const bool readsFull = to.opClass == OpClass::reduce || to.role != Role::row;
+  if (from.role == Role::internal)
+    return refuse("it is computed inside another kernel only");
+  if (to.opClass == OpClass::movement || access.kind == Access::other)
+    return planInternal(producer, consumer);
+
+  Plan plan;
+  if (access.kind == Access::same) {
+    if (from.role == Role::full && readsFull) {
+      if (!sameSpace(source, target, access.reshaped))
+        return refuse(source.elements == target.elements ? "they reduce different dimensions"
+                                                         : "they go over different spaces");
+      const Space &reduction = target.reduces ? target : source;
+      if (source.reduces != target.reduces && reduction.rows < 4 &&
+          reduction.elements >= parallelElements)
+        return refuse("the reduction has too few rows for the threads to share");
+      plan.space = joined(source, target, access.reshaped);
+      plan.reason = target.reduces ? "reduces what it computes" : "computes the same elements";
+      return plan;
+    }
+    if (from.role == Role::row && !readsFull) {
+      if (!source.sameReduction(target))
+        return refuse("they reduce different dimensions");
+      plan.space = joined(source, target, false);
+      plan.producers = plan.consumers = Role::row;
+      plan.reason = "computes the same rows";
+      return plan;
+    }
+    if (from.role == Role::row && !target.reduces) {
+      if (target.elements != source.rows || (access.reshaped && !source.trailing))
+        return refuse("the rows of the reduction are not its elements");
+      plan.space = source;
+      plan.producers = plan.consumers = Role::row;
+      plan.reason = "continues with the rows of the reduction";
+      return plan;
+    }
+    if (from.role == Role::row)
+      return refuse("it reduces the result of another reduction");
+    // Elements of the producer are rows of the consumer.
+    if (source.reduces || source.elements != target.rows || (access.reshaped && !target.trailing))
+      return refuse("its elements are not the rows of the reduction");
+    plan.space = target;
+    plan.producers = plan.consumers = Role::row;
+    plan.reason = "computes the rows of the reduction";
+    return plan;
+  }
+
+  // A broadcast.
+  if (source.reduces) {
+    if (from.role != Role::row || !readsFull || !followsRows(access, source))
+      return refuse("the result of the reduction is spread over another space");
+    if (target.reduces ? !source.sameReduction(target)
+                       : !sameSpace(source, target, source.reshaped || target.reshaped))
+      return refuse("the result of the reduction is spread over another space");
+    if (source.rowLength() > (source.trailing ? maxRowElements : maxSpreadElements))
+      return refuse("a row is too long to be kept until its reduction is known");
+    if (source.rows < 4 && source.elements >= parallelElements)
+      return refuse("the reduction has too few rows for the threads to share");
+    plan.space = joined(source, target, false);
+    plan.producers = Role::row;
+    plan.reason = "reads its row again after the reduction";
+    return plan;
+  }
+  if (target.reduces && readsFull && source.elements == target.rows &&
+      followsRows(access, target)) {
+    plan.space = target;
+    plan.producers = Role::row;
+    plan.reason = "computes a value for each row";
+    return plan;
+  }
+  return planInternal(producer, consumer);
+}
+
+bool Groups::isOnlyReadBy(const Group &group, unsigned reader) {
+  if (group.members.size() > maxReaders)
+    return false;
+  const unsigned self = find(nodes[group.members[0]].group);
+  for (unsigned member : group.members) {
+    SmallVector<Operation *> pending;
+    unsigned count = 0;
+    llvm::append_range(pending, nodes[member].op->getUsers());
+    while (!pending.empty()) {
+      Operation *user = pending.pop_back_val();
+      Node *node = nodeOf(user);
+      if (++count > maxReaders || !node)
+        return false;
+      if (node->floating) {
+        llvm::append_range(pending, user->getUsers());
+        continue;
+      }
+      if (user == nodes[reader].op || (node->group != ~0u && find(node->group) == self))
+        continue;
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Groups keep their number, nodes in no group come after all groups that there can be.
+Groups::Unit Groups::unitOf(unsigned node) {
+  return nodes[node].group == ~0u ? static_cast<unsigned>(nodes.size()) + node
+                                  : find(nodes[node].group);
+}
+
+unsigned &Groups::rankOf(Unit unit) {
+  return unit < nodes.size() ? groups[unit].rank : nodes[unit - nodes.size()].rank;
+}
+
+void Groups::forEachMember(Unit unit, llvm::function_ref<void(unsigned)> visit) {
+  if (unit >= nodes.size())
+    return visit(unit - static_cast<unsigned>(nodes.size()));
+  for (unsigned member : groups[unit].members)
+    visit(member);
+}
+
+/// All units have ranks that grow along dependencies, so only those between the
+/// two can lie on a way from the one to the other (Pearce and Kelly, "A dynamic
+/// topological sort algorithm for directed acyclic graphs", 2006).
+bool Groups::findOrder(unsigned a, unsigned b) {
+  if (rankOf(a) > rankOf(b))
+    std::swap(a, b);
+  before.clear();
+  after.clear();
+  const unsigned low = rankOf(a), high = rankOf(b);
+  DenseSet<Unit> seen;
+  // Followers of the first below the second; the second must not be among theirs.
+  after.push_back(a);
+  for (size_t i = 0; i < after.size(); ++i) {
+    bool blocked = false;
+    forEachMember(after[i], [&](unsigned member) {
+      for (unsigned follower : nodes[member].followers) {
+        Unit unit = unitOf(follower);
+        if (unit == b) {
+          blocked = blocked || i > 0;
+        } else if (unit != a && rankOf(unit) < high && seen.insert(unit).second) {
+          after.push_back(unit);
+        }
+      }
+    });
+    if (blocked || after.size() > maxVisited)
+      return false;
+  }
+  before.push_back(b);
+  for (size_t i = 0; i < before.size(); ++i) {
+    forEachMember(before[i], [&](unsigned member) {
+      for (unsigned dependency : nodes[member].dependencies) {
+        Unit unit = unitOf(dependency);
+        if (unit != a && unit != b && rankOf(unit) > low && seen.insert(unit).second)
+          before.push_back(unit);
+      }
+    });
+    if (before.size() > maxVisited)
+      return false;
+  }
+  auto byRank = [&](Unit one, Unit other) { return rankOf(one) < rankOf(other); };
+  llvm::sort(before, byRank);
+  llvm::sort(after, byRank);
+  return true;
+}
+
+int64_t Groups::countOperands(unsigned a, unsigned b) {
+  llvm::SmallDenseSet<Value, 32> values;
+  int64_t outputs = 0;
+  for (unsigned group : {a, b})
+    for (unsigned member : groups[group].members) {
+      for (Value source : nodes[member].sources)
+        values.insert(source);
+      outputs += llvm::any_of(nodes[member].followers, [&](unsigned follower) {
+        const unsigned to = nodes[follower].group == ~0u ? ~0u : find(nodes[follower].group);
+        return to != a && to != b;
+      });
+    }
+  // What the members make for each other is no input.
+  int64_t inputs = static_cast<int64_t>(values.size());
+  for (unsigned group : {a, b})
+    for (unsigned member : groups[group].members)
+      for (Value result : nodes[member].op->getResults())
+        inputs -= values.contains(result);
+  return inputs + outputs;
+}
+
+const char *Groups::refuseMerge(unsigned a, unsigned b) {
+  const Group &one = groups[a], &two = groups[b];
+  if (one.weight + two.weight > limits.maxOps)
+    return "the kernel would have more than fuse.max-ops ops";
+  for (auto [group, other] : {std::pair{&one, b}, std::pair{&two, a}})
+    for (unsigned parameter : group->parameters)
+      if (nodes[parameter].group != ~0u && find(nodes[parameter].group) == other)
+        return "it is a parameter, which must be known before the kernel starts";
+  // What each group has at most is known: count again only when that may matter.
+  if (one.operands + two.operands > limits.maxOperands) {
+    const int64_t operands = countOperands(a, b);
+    if (operands > limits.maxOperands)
+      return "the kernel would have more than fuse.max-operands inputs and outputs";
+    groups[a].operands = operands;
+    groups[b].operands = 0;
+  }
+  if (!findOrder(a, b))
+    return "an op between them needs the one and is needed by the other";
+  return nullptr;
+}
+
+unsigned Groups::merge(unsigned into, unsigned from, const Plan &plan, bool fromIsProducer) {
+  // The ranks of all that findOrder saw, given out again: what comes before, the
+  // two, what comes after.
+  std::vector<unsigned> ranks;
+  for (const std::vector<Unit> *units : {&before, &after})
+    for (Unit unit : *units)
+      ranks.push_back(rankOf(unit));
+  llvm::sort(ranks);
+  size_t next = 0;
+  for (Unit unit : before)
+    if (unit != into && unit != from)
+      rankOf(unit) = ranks[next++];
+  const unsigned rank = ranks[next];
+  next += 2;
+  for (Unit unit : after)
+    if (unit != into && unit != from)
+      rankOf(unit) = ranks[next++];
+
+  // Small into large, so that every op is moved a logarithmic number of times.
+  unsigned producers = fromIsProducer ? from : into, consumers = fromIsProducer ? into : from;
+  for (auto [group, role] : {std::pair{producers, plan.producers}, {consumers, plan.consumers}})
+    if (role != Role::full)
+      for (unsigned member : groups[group].members)
+        if (nodes[member].role == Role::full && !groups[group].space.reduces)
+          nodes[member].role = role;
+  if (groups[into].members.size() < groups[from].members.size())
+    std::swap(into, from);
+  Group &kept = groups[into], &gone = groups[from];
+  kept.members.insert(kept.members.end(), gone.members.begin(), gone.members.end());
+  kept.parameters.append(gone.parameters.begin(), gone.parameters.end());
+  kept.weight += gone.weight;
+  kept.expensive |= gone.expensive;
+  kept.operands += gone.operands;
+  kept.joins += gone.joins + 1;
+  kept.siblings += gone.siblings;
+  kept.space = plan.space;
+  kept.rank = rank;
+  gone.members = {};
+  gone.parent = into;
+  return into;
+}
+
+void Groups::joinProducers(unsigned position) {
+  for (OpOperand &operand : nodes[position].op->getOpOperands()) {
+    if (isParameter(operand))
+      continue;
+    Access access = resolve(operand.get());
+    Operation *source = access.source ? access.source.getDefiningOp() : nullptr;
+    Node *producer = source ? nodeOf(source) : nullptr;
+    if (!producer)
+      continue;
+    if (producer->group == ~0u) {
+      if (!producer->floating && classify(source) == OpClass::other &&
+          !source->hasTrait<OpTrait::ConstantLike>())
+        report(source, nodes[position].op, false, "it is not an op that a kernel is generated for");
+      continue;
+    }
+    const unsigned from = find(producer->group), to = find(nodes[position].group);
+    if (from == to)
+      continue;
+    Plan plan = this->plan(static_cast<unsigned>(producer - nodes.data()), position, access);
+    if (!plan.refusal)
+      plan.refusal = refuseMerge(from, to);
+    if (plan.refusal) {
+      report(source, nodes[position].op, false, plan.refusal);
+      continue;
+    }
+    report(source, nodes[position].op, true, plan.reason);
+    merge(to, from, plan, /*fromIsProducer=*/true);
+  }
+}
+
+/// Groups that read the same large tensor at the same points read it once.
+void Groups::joinSiblings() {
+  // Readers of each value, in program order.
+  llvm::DenseMap<Value, SmallVector<unsigned, 4>> readers;
+  SmallVector<Value> order;
+  for (unsigned i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].group == ~0u || nodes[i].opClass == OpClass::movement ||
+        nodes[i].role == Role::internal)
+      continue;
+    for (OpOperand &operand : nodes[i].op->getOpOperands()) {
+      if (isParameter(operand))
+        continue;
+      Access access = resolve(operand.get());
+      if (!access.source || access.kind != Access::same)
+        continue;
+      if (elementsOf(access.source.getType()) < 2)
+        continue;
+      auto [entry, isNew] = readers.try_emplace(access.source);
+      if (isNew)
+        order.push_back(access.source);
+      entry->second.push_back(i);
+    }
+  }
+  for (Value value : order) {
+    SmallVector<unsigned, 4> &list = readers[value];
+    if (list.size() < 2 || list.size() > maxReaders)
+      continue;
+    for (size_t i = 1; i < list.size(); ++i) {
+      // With the nearest one before it that fits.
+      const unsigned b = find(nodes[list[i]].group);
+      for (size_t back = 1; back <= std::min<size_t>(i, 4); ++back) {
+        const unsigned a = find(nodes[list[i - back]].group);
+        if (a == b)
+          break;
+        const Space &one = groups[a].space, &two = groups[b].space;
+        const bool fits = one.shape == two.shape &&
+                          (one.reduces == two.reduces ? !one.reduces || one.sameReduction(two)
+                                                      : (one.reduces ? one : two).trailing &&
+                                                            one.rows >= 4 && two.rows >= 4) &&
+                          one.elements == elementsOf(value.getType());
+        if (!fits)
+          continue;
+        if (const char *refusal = refuseMerge(a, b)) {
+          report(nodes[list[i - back]].op, nodes[list[i]].op, false, refusal);
+          continue;
+        }
+        Plan plan;
+        plan.space = joined(one, two, false);
+        report(nodes[list[i - back]].op, nodes[list[i]].op, true, "reads the same tensor");
+        ++groups[merge(a, b, plan, true)].siblings;
+        break;
+      }
+    }
+  }
+}
+
+} // namespace tilewright::fuse

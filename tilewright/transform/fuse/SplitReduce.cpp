@@ -1,0 +1,114 @@
+// fuse-split-reduce: two levels for a reduction that has few results.
+#include "tilewright/dialect/stablehlo/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/ReductionOps.h"
+#include "tilewright/dialect/stablehlo/StablehloDialect.h"
+#include "tilewright/transform/fuse/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+
+using namespace mlir;
+
+namespace tilewright::fuse {
+#define GEN_PASS_DEF_SPLITREDUCEPASS
+#include "tilewright/transform/fuse/Passes.h.inc"
+
+namespace {
+
+/// Results that keep all threads of a large machine busy.
+constexpr int64_t enoughRows = 64;
+/// Rows that the first level makes, and the fewest elements of one.
+constexpr int64_t mostRows = 1024, shortestRow = 512;
+
+/// A divisor of `count` near the square root's scale: many rows, each long
+/// enough. 1 if there is none.
+int64_t rowsFor(int64_t count) {
+  int64_t best = 1;
+  for (int64_t rows = 2; rows <= std::min(mostRows, count / shortestRow); ++rows)
+    if (count % rows == 0)
+      best = rows;
+  return best;
+}
+
+stablehlo::ReduceOp makeReduce(OpBuilder &builder, stablehlo::ReduceOp like, ValueRange inputs,
+                               ArrayRef<Type> types, ArrayRef<int64_t> dims) {
+  auto reduce = stablehlo::ReduceOp::create(builder, like.getLoc(), types, inputs,
+                                            like.getInitValues(), dims);
+  IRMapping mapping;
+  like.getBody().cloneInto(&reduce.getBody(), mapping);
+  return reduce;
+}
+
+/// Replaces the reduction by two. The reduced dimensions must be neighbours.
+void split(stablehlo::ReduceOp reduce, int64_t rows) {
+  OpBuilder builder(reduce);
+  auto type = cast<RankedTensorType>(reduce.getInputs()[0].getType());
+  const int64_t first = *llvm::min_element(reduce.getDimensions());
+  const auto count = static_cast<int64_t>(reduce.getDimensions().size());
+  int64_t elements = 1;
+  SmallVector<int64_t> apart, partial;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    const int64_t size = type.getDimSize(static_cast<unsigned>(dim));
+    if (dim >= first && dim < first + count) {
+      elements *= size;
+      if (dim + 1 < first + count)
+        continue;
+      apart.append({rows, elements / rows});
+      partial.push_back(rows);
+      continue;
+    }
+    apart.push_back(size);
+    partial.push_back(size);
+  }
+  SmallVector<Value> inputs;
+  SmallVector<Type> partialTypes;
+  for (Value input : reduce.getInputs()) {
+    Type element = cast<RankedTensorType>(input.getType()).getElementType();
+    inputs.push_back(stablehlo::ReshapeOp::create(builder, reduce.getLoc(),
+                                                  RankedTensorType::get(apart, element), input));
+  }
+  for (Type result : reduce.getResultTypes())
+    partialTypes.push_back(
+        RankedTensorType::get(partial, cast<RankedTensorType>(result).getElementType()));
+  auto firstLevel = makeReduce(builder, reduce, inputs, partialTypes, {first + 1});
+  auto secondLevel = makeReduce(builder, reduce, firstLevel.getResults(),
+                                SmallVector<Type>(reduce.getResultTypes()), {first});
+  reduce.replaceAllUsesWith(secondLevel.getResults());
+  reduce.erase();
+}
+
+struct SplitReduce : impl::SplitReducePassBase<SplitReduce> {
+  using SplitReducePassBase::SplitReducePassBase;
+
+  void runOnOperation() override {
+    if (minElements <= 0)
+      return;
+    // Collect first: the rewrite adds reductions.
+    SmallVector<std::pair<stablehlo::ReduceOp, int64_t>> found;
+    getOperation().walk([&](stablehlo::ReduceOp reduce) {
+      auto type = dyn_cast<RankedTensorType>(reduce.getInputs()[0].getType());
+      auto result = dyn_cast<RankedTensorType>(reduce.getResult(0).getType());
+      if (!type || !type.hasStaticShape() || type.getNumElements() < minElements ||
+          result.getNumElements() >= enoughRows)
+        return;
+      SmallVector<int64_t> dims(reduce.getDimensions());
+      llvm::sort(dims);
+      const int64_t rows = rowsFor(type.getNumElements() / result.getNumElements());
+      const bool neighbours = dims.back() - dims.front() + 1 == static_cast<int64_t>(dims.size());
+      if (rows == 1 || !neighbours) {
+        remark::missed(reduce.getLoc(), remark::RemarkOpts::name("split-reduce").category("fuse"))
+            << remark::reason("{0}", neighbours ? "the number of elements has no fitting divisor"
+                                                : "the reduced dimensions are not neighbours");
+        return;
+      }
+      found.push_back({reduce, rows});
+    });
+    for (auto [reduce, rows] : found) {
+      split(reduce, rows);
+      ++numSplit;
+    }
+  }
+};
+
+} // namespace
+} // namespace tilewright::fuse

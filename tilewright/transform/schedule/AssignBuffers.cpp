@@ -1,0 +1,145 @@
+#include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/stablehlo/ControlFlowOps.h"
+#include "tilewright/transform/schedule/BufferClasses.h"
+#include "tilewright/transform/schedule/PackArena.h"
+#include "tilewright/transform/schedule/Passes.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace tilewright::schedule {
+
+#define GEN_PASS_DEF_ASSIGNBUFFERSPASS
+#include "tilewright/transform/schedule/Passes.h.inc"
+
+namespace {
+
+constexpr int64_t align(int64_t bytes) {
+  return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
+}
+
+/// Allocations and slices of one function, once classes are known. Allocations
+/// are the parameters, the results, the constants (one) and the arena (one).
+class Places {
+public:
+  Places(func::FuncOp function, BufferClasses &classes) : function(function), classes(classes) {
+    for (Attribute constant : classes.constants()) {
+      constantOffsets.push_back(constantBytes);
+      constantBytes += align(bytesOf(cast<TypedAttr>(constant).getType()));
+    }
+    std::vector<ArenaBuffer> buffers;
+    std::vector<unsigned> owners;
+    for (unsigned id = 0; id < classes.size(); ++id)
+      if (classes.isRepresentative(id) &&
+          classes.at(id).storage == BufferClasses::Storage::temporary) {
+        buffers.push_back({classes.at(id).bytes, classes.at(id).hull()});
+        owners.push_back(id);
+      }
+    arenaBytes = packArena(buffers);
+    for (auto [owner, buffer] : llvm::zip(owners, buffers))
+      arenaOffsets[owner] = buffer.offset;
+  }
+
+  ArrayAttr allocations() {
+    MLIRContext *context = function.getContext();
+    SmallVector<Attribute> all;
+    auto add = [&](StringRef storage, int64_t index, int64_t bytes) {
+      all.push_back(exec::AllocationAttr::get(context, storage, index, bytes, /*space=*/0));
+    };
+    for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+      add("parameter", i, bytesOf(type));
+    for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
+      add("result", i, bytesOf(type));
+    add("constant", 0, constantBytes);
+    add("temporary", 0, arenaBytes);
+    return ArrayAttr::get(context, all);
+  }
+
+  Attribute sliceOf(Value value) {
+    int64_t parameters = function.getNumArguments(), results = function.getNumResults();
+    int64_t bytes = bytesOf(value.getType());
+    auto slice = [&](int64_t allocation, int64_t offset) -> Attribute {
+      return exec::SliceAttr::get(function.getContext(), allocation, offset, bytes);
+    };
+    if (auto argument = parameterOf(value))
+      return slice(argument.getArgNumber(), 0);
+    const BufferClasses::Class &place = classes.of(value);
+    switch (place.storage) {
+    case BufferClasses::Storage::parameter:
+      return slice(place.index, 0);
+    case BufferClasses::Storage::result:
+      return slice(parameters + place.index, 0);
+    case BufferClasses::Storage::constant:
+      return slice(parameters + results, constantOffsets[place.index]);
+    case BufferClasses::Storage::temporary:
+      return slice(parameters + results + 1, arenaOffsets.lookup(classes.idFor(value)));
+    }
+    llvm_unreachable("no other storage");
+  }
+
+  int64_t arenaSize() const { return arenaBytes; }
+
+private:
+  /// The parameter that `value` is a name of. A claimed parameter is in the
+  /// class of a result, but is read where the caller put it.
+  BlockArgument parameterOf(Value value) {
+    while (Operation *op = value.getDefiningOp()) {
+      if (!isAlias(op))
+        return nullptr;
+      value = op->getOperand(cast<OpResult>(value).getResultNumber());
+    }
+    auto argument = cast<BlockArgument>(value);
+    return argument.getOwner() == &function.getBody().front() ? argument : BlockArgument();
+  }
+
+  func::FuncOp function;
+  BufferClasses &classes;
+  SmallVector<int64_t> constantOffsets;
+  int64_t constantBytes = 0, arenaBytes = 0;
+  llvm::DenseMap<unsigned, int64_t> arenaOffsets;
+};
+
+struct AssignBuffers : impl::AssignBuffersPassBase<AssignBuffers> {
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    // Bodies of kernels and scalar functions have no plan.
+    if (function.isPrivate() || function.isExternal())
+      return;
+    Lifetimes lifetimes(function);
+    BufferClasses classes(function, lifetimes);
+    Places places(function, classes);
+    arenaBytes += places.arenaSize();
+
+    auto slicesOf = [&](ValueRange values) -> Attribute {
+      SmallVector<Attribute> slices;
+      for (Value value : values)
+        slices.push_back(places.sliceOf(value));
+      return ArrayAttr::get(&getContext(), slices);
+    };
+    function->setAttr(exec::ExecDialect::allocationsAttr, places.allocations());
+    function->setAttr(exec::ExecDialect::argumentSlicesAttr,
+                      ArrayAttr::get(&getContext(), {slicesOf(function.getArguments())}));
+    auto annotate = [&](auto &&self, Block &block) -> void {
+      for (Operation &op : block) {
+        if (op.getNumResults() > 0)
+          op.setAttr(exec::ExecDialect::slicesAttr, slicesOf(op.getResults()));
+        if (isa<exec::CopyOp>(op))
+          ++(places.sliceOf(op.getOperand(0)) == places.sliceOf(op.getResult(0)) ? numElided
+                                                                                 : numCopies);
+        if (!isa<stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp>(op))
+          continue;
+        SmallVector<Attribute> regions;
+        for (Region &region : op.getRegions()) {
+          regions.push_back(slicesOf(region.getArguments()));
+          self(self, region.front());
+        }
+        op.setAttr(exec::ExecDialect::argumentSlicesAttr, ArrayAttr::get(&getContext(), regions));
+      }
+    };
+    annotate(annotate, function.getBody().front());
+  }
+};
+
+} // namespace
+} // namespace tilewright::schedule

@@ -1,0 +1,206 @@
+#include "tilewright/transform/schedule/BufferClasses.h"
+
+#include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/stablehlo/ControlFlowOps.h"
+#include "tilewright/dialect/stablehlo/CreationOps.h"
+#include "tilewright/dialect/stablehlo/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/UnaryOps.h"
+#include "tilewright/interpret/Types.h"
+
+#include <algorithm>
+#include <iterator>
+
+using namespace mlir;
+
+namespace tilewright::schedule {
+
+bool isAlias(Operation *op) {
+  if (isa<stablehlo::ReshapeOp, exec::CollectiveDoneOp>(op))
+    return true;
+  // Our buffers store a sub-byte element in a byte, so only bytes that stay in
+  // their places are another view of the same memory.
+  if (isa<stablehlo::BitcastConvertOp>(op))
+    return bytesOf(op->getOperand(0).getType()) == bytesOf(op->getResult(0).getType()) &&
+           cast<ShapedType>(op->getOperand(0).getType()).getElementTypeBitWidth() >= 8 &&
+           cast<ShapedType>(op->getResult(0).getType()).getElementTypeBitWidth() >= 8;
+  return false;
+}
+
+int64_t bytesOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return 0;
+  std::optional<numerics::ElementType> element = interpret::elementTypeOf(tensor.getElementType());
+  Result<interpret::Shape> shape = interpret::staticShapeOf(tensor);
+  return element && shape.isOk() ? shape->byteCount(*element) : 0;
+}
+
+Segment BufferClasses::Class::hull() const {
+  Segment hull = lives.empty() ? Segment() : lives.front();
+  for (const Segment &life : lives)
+    hull = {std::min(hull.begin, life.begin), std::max(hull.end, life.end)};
+  return hull;
+}
+
+BufferClasses::BufferClasses(func::FuncOp function, const Lifetimes &lifetimes)
+    : lifetimes(lifetimes) {
+  function.walk([&](Block *block) {
+    if (!lifetimes.isOnPlan(block))
+      return;
+    for (BlockArgument argument : block->getArguments())
+      idOf(argument);
+    for (Operation &op : *block)
+      for (Value result : op.getResults())
+        idOf(result);
+  });
+  joinForced(function);
+  // In the order of the program: what works in place decides where its input
+  // lives before the copies around it are looked at.
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) { joinInPlace(op); });
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<exec::CopyOp>(op))
+      joinCopy(op);
+  });
+}
+
+unsigned BufferClasses::idOf(Value value) {
+  auto [it, isNew] = ids.try_emplace(value, classes.size());
+  if (!isNew)
+    return it->second;
+  unsigned id = it->second;
+  Class made;
+  made.bytes = bytesOf(value.getType());
+  made.lives.push_back(lifetimes.of(value));
+  if (auto constant = value.getDefiningOp<stablehlo::ConstantOp>()) {
+    auto [index, isNewConstant] =
+        constantIndex.try_emplace(constant.getValue(), constantValues.size());
+    if (isNewConstant)
+      constantValues.push_back(constant.getValue());
+    made.storage = Storage::constant;
+    made.index = index->second;
+  }
+  parents.push_back(id);
+  classes.push_back(std::move(made));
+  return id;
+}
+
+unsigned BufferClasses::find(unsigned id) {
+  while (parents[id] != id)
+    id = parents[id] = parents[parents[id]];
+  return id;
+}
+
+void BufferClasses::join(unsigned into, unsigned from) {
+  into = find(into), from = find(from);
+  if (into == from)
+    return;
+  // A place that is given from outside wins over the arena.
+  if (classes[into].storage == Storage::temporary && classes[from].storage != Storage::temporary)
+    std::swap(into, from);
+  parents[from] = into;
+  Class &target = classes[into], &source = classes[from];
+  auto byBegin = [](const Segment &a, const Segment &b) { return a.begin < b.begin; };
+  SmallVector<Segment, 2> lives;
+  std::merge(target.lives.begin(), target.lives.end(), source.lives.begin(), source.lives.end(),
+             std::back_inserter(lives), byBegin);
+  target.lives = std::move(lives);
+  target.bytes = std::max(target.bytes, source.bytes);
+  source.lives.clear();
+}
+
+void BufferClasses::joinForced(func::FuncOp function) {
+  for (BlockArgument argument : function.getArguments()) {
+    Class &parameter = classes[idOf(argument)];
+    parameter.storage = Storage::parameter;
+    parameter.index = argument.getArgNumber();
+  }
+  Operation *ret = function.getBody().front().getTerminator();
+  for (OpOperand &operand : ret->getOpOperands()) {
+    Class &result = classes[idOf(operand.get())];
+    result.storage = Storage::result;
+    result.index = operand.getOperandNumber();
+    // A claimed parameter's memory is the result's, so both are one class; its
+    // own reads still go through the parameter, see AssignBuffers.
+    if (auto claim =
+            function.getResultAttrOfType<IntegerAttr>(operand.getOperandNumber(), "exec.alias_of"))
+      join(idOf(operand.get()), idOf(function.getArgument(claim.getInt())));
+  }
+  function.walk([&](Operation *op) {
+    if (!lifetimes.isOnPlan(op->getBlock()))
+      return;
+    if (isAlias(op))
+      for (auto [result, operand] : llvm::zip(op->getResults(), op->getOperands()))
+        join(idOf(operand), idOf(result));
+    if (auto loop = dyn_cast<stablehlo::WhileOp>(op)) {
+      Block &condition = loop.getCond().front(), &body = loop.getBody().front();
+      for (unsigned i = 0; i < loop.getNumResults(); ++i) {
+        unsigned state = idOf(loop.getResult(i));
+        for (Value value : {loop.getOperand()[i], Value(condition.getArgument(i)),
+                            Value(body.getArgument(i)), body.getTerminator()->getOperand(i)})
+          join(state, idOf(value));
+      }
+    } else if (isa<stablehlo::IfOp, stablehlo::CaseOp>(op)) {
+      for (Region &region : op->getRegions())
+        for (auto [result, yielded] :
+             llvm::zip(op->getResults(), region.front().getTerminator()->getOperands()))
+          join(idOf(result), idOf(yielded));
+    }
+  });
+}
+
+bool BufferClasses::interfere(const Class &a, const Class &b,
+                              function_ref<bool(const Segment &, const Segment &)> mayMeet) {
+  // Ordered by begin; lists are short except for loops with many values.
+  for (const Segment &mine : a.lives)
+    for (const Segment &other : b.lives) {
+      if (other.begin > mine.end)
+        break;
+      if (mine.overlaps(other) && !mayMeet(mine, other))
+        return true;
+    }
+  return false;
+}
+
+void BufferClasses::joinInPlace(Operation *op) {
+  auto aliases = op->getAttrOfType<DenseI64ArrayAttr>("aliases");
+  if (!aliases || !isa<exec::LaunchOp, exec::LibraryOp, exec::CustomCallOp>(op))
+    return;
+  ArrayRef<int64_t> pairs = aliases.asArrayRef();
+  for (size_t i = 0; i + 1 < pairs.size(); i += 2) {
+    Value result = op->getResult(pairs[i]), input = op->getOperand(pairs[i + 1]);
+    unsigned from = idFor(result), into = idFor(input);
+    const Class &target = classes[into], &source = classes[from];
+    bool isWritable = target.storage == Storage::temporary || target.storage == Storage::result;
+    if (from == into || !isWritable || target.bytes != source.bytes ||
+        (source.storage != Storage::temporary && target.storage != Storage::temporary))
+      continue;
+    // Another operand in the same memory may be read at other places than it is written.
+    auto sharesMemory = [&](Value other) { return other != input && idFor(other) == into; };
+    if (llvm::any_of(op->getOperands(), sharesMemory))
+      continue;
+    // The input ends in this op and the result begins.
+    auto mayMeet = [&](const Segment &old, const Segment &fresh) {
+      return old.end == lifetimes.endOf(op) && fresh.begin == lifetimes.beginOf(op);
+    };
+    if (!interfere(target, source, mayMeet))
+      join(into, from);
+  }
+}
+
+void BufferClasses::joinCopy(Operation *copy) {
+  Value input = copy->getOperand(0), result = copy->getResult(0);
+  unsigned from = idFor(input), into = idFor(result);
+  const Class &source = classes[from], &target = classes[into];
+  if (from == into || source.storage == Storage::parameter || source.storage == Storage::constant ||
+      target.storage == Storage::parameter || source.bytes != target.bytes ||
+      (source.storage != Storage::temporary && target.storage != Storage::temporary))
+    return;
+  // From the copy on, these two hold the same.
+  auto mayMeet = [&](const Segment &original, const Segment &copied) {
+    return original == lifetimes.of(input) && copied == lifetimes.of(result);
+  };
+  if (!interfere(source, target, mayMeet))
+    join(into, from);
+}
+
+} // namespace tilewright::schedule

@@ -1,0 +1,345 @@
+// Identities of elementwise ops. All are exact: a result may not change in any
+// bit, NaN payloads excepted.
+#include "tilewright/dialect/stablehlo/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/CreationOps.h"
+#include "tilewright/dialect/stablehlo/UnaryOps.h"
+#include "tilewright/transform/simplify/Constants.h"
+#include "tilewright/transform/simplify/Patterns.h"
+
+using namespace mlir;
+
+namespace tilewright::simplify {
+namespace {
+
+LogicalResult replaceBy(Operation *op, Value value, PatternRewriter &rewriter) {
+  if (value.getType() != op->getResult(0).getType())
+    return failure();
+  rewriter.replaceOp(op, value);
+  return success();
+}
+
+LogicalResult replaceByNumber(Operation *op, double number, PatternRewriter &rewriter) {
+  RankedTensorType type = typeOf(op->getResult(0));
+  if (!type || !type.hasStaticShape() || !isa<IntegerType, FloatType>(type.getElementType()))
+    return failure();
+  rewriter.replaceOp(op, makeNumber(rewriter, op->getLoc(), type, number));
+  return success();
+}
+
+/// Constants to the right, so that other patterns look at one side only.
+template <typename Op> LogicalResult constantToTheRight(Op op, PatternRewriter &rewriter) {
+  if (!splatOf(op.getLhs()) || splatOf(op.getRhs()))
+    return failure();
+  rewriter.modifyOpInPlace(op, [&] {
+    Value lhs = op.getLhs();
+    op->setOperand(0, op.getRhs());
+    op->setOperand(1, lhs);
+  });
+  return success();
+}
+
+LogicalResult simplifyAdd(stablehlo::AddOp op, PatternRewriter &rewriter) {
+  // x + 0.0 changes -0.0, x + -0.0 changes nothing.
+  if ((isInteger(op) && isPositiveZero(op.getRhs())) || isNegativeZero(op.getRhs()))
+    return replaceBy(op, op.getLhs(), rewriter);
+  // (x + c) + d for integers.
+  if (auto inner = op.getLhs().getDefiningOp<stablehlo::AddOp>();
+      inner && isInteger(op) && splatOf(op.getRhs()) && splatOf(inner.getRhs()) &&
+      inner.getType() == op.getType()) {
+    Value sum =
+        stablehlo::AddOp::create(rewriter, op.getLoc(), op.getType(), inner.getRhs(), op.getRhs());
+    rewriter.replaceOpWithNewOp<stablehlo::AddOp>(op, op.getType(), inner.getLhs(), sum);
+    return success();
+  }
+  return failure();
+}
+
+LogicalResult simplifySubtract(stablehlo::SubtractOp op, PatternRewriter &rewriter) {
+  if (isPositiveZero(op.getRhs()))
+    return replaceBy(op, op.getLhs(), rewriter);
+  if (op.getLhs() == op.getRhs() && isInteger(op))
+    return replaceByNumber(op, 0, rewriter);
+  return failure();
+}
+
+LogicalResult simplifyMultiply(stablehlo::MultiplyOp op, PatternRewriter &rewriter) {
+  if (isOne(op.getRhs()))
+    return replaceBy(op, op.getLhs(), rewriter);
+  if (isInteger(op) && isPositiveZero(op.getRhs()))
+    return replaceBy(op, op.getRhs(), rewriter);
+  return failure();
+}
+
+LogicalResult simplifyDivide(stablehlo::DivideOp op, PatternRewriter &rewriter) {
+  if (isOne(op.getRhs()))
+    return replaceBy(op, op.getLhs(), rewriter);
+  auto divisor = dyn_cast_if_present<FloatAttr>(splatOf(op.getRhs()));
+  if (!divisor || !isStatic(op.getRhs()))
+    return failure();
+  // The inverse of a power of two is exact, unless it is subnormal: there
+  // hardware may differ.
+  APFloat inverse(divisor.getValue().getSemantics());
+  if (!divisor.getValue().getExactInverse(&inverse) || inverse.isDenormal())
+    return failure();
+  Value factor = makeSplat(rewriter, op.getLoc(), typeOf(op.getRhs()),
+                           FloatAttr::get(divisor.getType(), inverse));
+  rewriter.replaceOpWithNewOp<stablehlo::MultiplyOp>(op, op.getType(), op.getLhs(), factor);
+  return success();
+}
+
+LogicalResult simplifyPower(stablehlo::PowerOp op, PatternRewriter &rewriter) {
+  if (!isFloat(op) && !isInteger(op))
+    return failure();
+  if (isOne(op.getRhs()))
+    return replaceBy(op, op.getLhs(), rewriter);
+  std::optional<double> exponent;
+  if (auto number = dyn_cast_if_present<FloatAttr>(splatOf(op.getRhs()))) {
+    APFloat value = number.getValue();
+    bool lost = false;
+    value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lost);
+    exponent = value.convertToDouble();
+  } else if (std::optional<int64_t> integer = integerOf(op.getRhs())) {
+    exponent = static_cast<double>(*integer);
+  }
+  Value x = op.getLhs();
+  auto product = [&](Value a, Value b) -> Value {
+    return stablehlo::MultiplyOp::create(rewriter, op.getLoc(), op.getType(), a, b);
+  };
+  if (exponent == 0.0)
+    return replaceByNumber(op, 1, rewriter);
+  if (exponent == 2.0) {
+    rewriter.replaceOp(op, product(x, x));
+    return success();
+  }
+  // Each further product rounds once more: within one ulp more than x^n.
+  if (exponent == 3.0) {
+    rewriter.replaceOp(op, product(product(x, x), x));
+    return success();
+  }
+  if (exponent == 4.0) {
+    Value square = product(x, x);
+    rewriter.replaceOp(op, product(square, square));
+    return success();
+  }
+  if (exponent == -1.0 && isFloat(op) && isStatic(op)) {
+    Value one = makeNumber(rewriter, op.getLoc(), op.getType(), 1);
+    rewriter.replaceOpWithNewOp<stablehlo::DivideOp>(op, op.getType(), one, x);
+    return success();
+  }
+  return failure();
+}
+
+/// x op x = x, for ops that keep the one of two.
+template <typename Op> LogicalResult sameOperands(Op op, PatternRewriter &rewriter) {
+  return op.getLhs() == op.getRhs() ? replaceBy(op, op.getLhs(), rewriter) : failure();
+}
+
+LogicalResult simplifyAnd(stablehlo::AndOp op, PatternRewriter &rewriter) {
+  if (isAllOnes(op.getRhs()))
+    return replaceBy(op, op.getLhs(), rewriter);
+  if (isPositiveZero(op.getRhs()))
+    return replaceBy(op, op.getRhs(), rewriter);
+  return sameOperands(op, rewriter);
+}
+
+LogicalResult simplifyOr(stablehlo::OrOp op, PatternRewriter &rewriter) {
+  if (isPositiveZero(op.getRhs()))
+    return replaceBy(op, op.getLhs(), rewriter);
+  if (isAllOnes(op.getRhs()))
+    return replaceBy(op, op.getRhs(), rewriter);
+  return sameOperands(op, rewriter);
+}
+
+LogicalResult simplifyXor(stablehlo::XorOp op, PatternRewriter &rewriter) {
+  if (isPositiveZero(op.getRhs()))
+    return replaceBy(op, op.getLhs(), rewriter);
+  if (op.getLhs() == op.getRhs())
+    return replaceByNumber(op, 0, rewriter);
+  return failure();
+}
+
+template <typename Op> LogicalResult shiftByZero(Op op, PatternRewriter &rewriter) {
+  return isPositiveZero(op.getRhs()) ? replaceBy(op, op.getLhs(), rewriter) : failure();
+}
+
+/// f(f(x)) = x.
+template <typename Op> LogicalResult selfInverse(Op op, PatternRewriter &rewriter) {
+  auto inner = op.getOperand().template getDefiningOp<Op>();
+  return inner ? replaceBy(op, inner.getOperand(), rewriter) : failure();
+}
+
+/// f(f(x)) = f(x).
+template <typename Op> LogicalResult idempotent(Op op, PatternRewriter &rewriter) {
+  auto inner = op.getOperand().template getDefiningOp<Op>();
+  return inner ? replaceBy(op, inner, rewriter) : failure();
+}
+
+LogicalResult simplifyAbs(stablehlo::AbsOp op, PatternRewriter &rewriter) {
+  if (auto negate = op.getOperand().getDefiningOp<stablehlo::NegateOp>(); negate && isFloat(op)) {
+    rewriter.replaceOpWithNewOp<stablehlo::AbsOp>(op, op.getType(), negate.getOperand());
+    return success();
+  }
+  return idempotent(op, rewriter);
+}
+
+/// Whether every value of `from` is one of `to`, so that there and back is the identity.
+bool holdsAll(Type from, Type to) {
+  if (auto source = dyn_cast<IntegerType>(from)) {
+    const unsigned width = source.getWidth();
+    if (auto target = dyn_cast<IntegerType>(to)) {
+      if (width == 1)
+        return true;
+      // i1 holds two values only.
+      if (target.getWidth() == 1 || (!source.isUnsigned() && target.isUnsigned()))
+        return false;
+      return source.isUnsigned() == target.isUnsigned() ? target.getWidth() >= width
+                                                        : target.getWidth() > width;
+    }
+    if (isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(to))
+      return cast<FloatType>(to).getFPMantissaWidth() >= width;
+    return false;
+  }
+  auto source = dyn_cast<FloatType>(from), target = dyn_cast<FloatType>(to);
+  if (!source || !target)
+    return false;
+  // The pairs that programs convert between; small formats differ in infinities and NaN.
+  auto rank = [](FloatType type) { return type.isF64() ? 3 : type.isF32() ? 2 : 1; };
+  if (!isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(source) ||
+      !isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(target))
+    return false;
+  return source == target || rank(target) > rank(source);
+}
+
+LogicalResult simplifyConvert(stablehlo::ConvertOp op, PatternRewriter &rewriter) {
+  if (op.getOperand().getType() == op.getType())
+    return replaceBy(op, op.getOperand(), rewriter);
+  auto inner = op.getOperand().getDefiningOp<stablehlo::ConvertOp>();
+  if (!inner)
+    return failure();
+  Type from = typeOf(inner.getOperand()).getElementType();
+  Type middle = typeOf(inner).getElementType();
+  // A middle that holds every value of the source has changed nothing.
+  if (!holdsAll(from, middle))
+    return failure();
+  // To booleans, `x != 0` is asked: also of the source.
+  rewriter.replaceOpWithNewOp<stablehlo::ConvertOp>(op, op.getType(), inner.getOperand());
+  return success();
+}
+
+LogicalResult simplifyBitcast(stablehlo::BitcastConvertOp op, PatternRewriter &rewriter) {
+  if (op.getOperand().getType() == op.getType())
+    return replaceBy(op, op.getOperand(), rewriter);
+  auto inner = op.getOperand().getDefiningOp<stablehlo::BitcastConvertOp>();
+  if (!inner || inner.getOperand().getType() != op.getType())
+    return failure();
+  return replaceBy(op, inner.getOperand(), rewriter);
+}
+
+LogicalResult simplifySelect(stablehlo::SelectOp op, PatternRewriter &rewriter) {
+  if (op.getOnTrue() == op.getOnFalse())
+    return replaceBy(op, op.getOnTrue(), rewriter);
+  if (std::optional<int64_t> pred = integerOf(op.getPred()))
+    return replaceBy(op, *pred ? op.getOnTrue() : op.getOnFalse(), rewriter);
+  // select(!p, a, b) = select(p, b, a).
+  if (auto inverted = op.getPred().getDefiningOp<stablehlo::NotOp>()) {
+    rewriter.replaceOpWithNewOp<stablehlo::SelectOp>(op, op.getType(), inverted.getOperand(),
+                                                     op.getOnFalse(), op.getOnTrue());
+    return success();
+  }
+  // Of booleans: select(p, true, false) = p.
+  if (op.getPred().getType() == op.getType() && isAllOnes(op.getOnTrue()) &&
+      isPositiveZero(op.getOnFalse()))
+    return replaceBy(op, op.getPred(), rewriter);
+  return failure();
+}
+
+LogicalResult simplifyCompare(stablehlo::CompareOp op, PatternRewriter &rewriter) {
+  using stablehlo::ComparisonDirection;
+  const ComparisonDirection direction = op.getComparisonDirection();
+  if (op.getLhs() == op.getRhs() && isInteger(op.getLhs()))
+    return replaceByNumber(op,
+                           direction == ComparisonDirection::EQ ||
+                               direction == ComparisonDirection::GE ||
+                               direction == ComparisonDirection::LE,
+                           rewriter);
+  // Of booleans, with a constant: x != false, x == true are x.
+  RankedTensorType type = typeOf(op.getLhs());
+  if (type && type.getElementType().isInteger(1) && op.getLhs().getType() == op.getType()) {
+    std::optional<int64_t> rhs = integerOf(op.getRhs());
+    if (rhs &&
+        (direction == ComparisonDirection::NE ? *rhs == 0
+                                              : direction == ComparisonDirection::EQ && *rhs))
+      return replaceBy(op, op.getLhs(), rewriter);
+    if (rhs &&
+        (direction == ComparisonDirection::EQ ? *rhs == 0
+                                              : direction == ComparisonDirection::NE && *rhs)) {
+      rewriter.replaceOpWithNewOp<stablehlo::NotOp>(op, op.getType(), op.getLhs());
+      return success();
+    }
+  }
+  return failure();
+}
+
+template <typename Op> LogicalResult partOfComplex(Op op, PatternRewriter &rewriter) {
+  auto made = op.getOperand().template getDefiningOp<stablehlo::ComplexOp>();
+  if (made)
+    return replaceBy(op, std::is_same_v<Op, stablehlo::RealOp> ? made.getLhs() : made.getRhs(),
+                     rewriter);
+  if (isFloat(op.getOperand())) {
+    if constexpr (std::is_same_v<Op, stablehlo::RealOp>)
+      return replaceBy(op, op.getOperand(), rewriter);
+    else
+      return replaceByNumber(op, 0, rewriter);
+  }
+  return failure();
+}
+
+LogicalResult simplifyComplex(stablehlo::ComplexOp op, PatternRewriter &rewriter) {
+  auto real = op.getLhs().getDefiningOp<stablehlo::RealOp>();
+  auto imag = op.getRhs().getDefiningOp<stablehlo::ImagOp>();
+  if (!real || !imag || real.getOperand() != imag.getOperand())
+    return failure();
+  return replaceBy(op, real.getOperand(), rewriter);
+}
+
+} // namespace
+
+void addAlgebraPatterns(RewritePatternSet &patterns) {
+  using namespace stablehlo;
+  addPattern<AddOp>(patterns, constantToTheRight);
+  addPattern<MultiplyOp>(patterns, constantToTheRight);
+  addPattern<AndOp>(patterns, constantToTheRight);
+  addPattern<OrOp>(patterns, constantToTheRight);
+  addPattern<XorOp>(patterns, constantToTheRight);
+  addPattern<MaximumOp>(patterns, constantToTheRight);
+  addPattern<MinimumOp>(patterns, constantToTheRight);
+  addPattern<AddOp>(patterns, simplifyAdd);
+  addPattern<SubtractOp>(patterns, simplifySubtract);
+  addPattern<MultiplyOp>(patterns, simplifyMultiply);
+  addPattern<DivideOp>(patterns, simplifyDivide);
+  addPattern<PowerOp>(patterns, simplifyPower);
+  addPattern<MaximumOp>(patterns, sameOperands);
+  addPattern<MinimumOp>(patterns, sameOperands);
+  addPattern<AndOp>(patterns, simplifyAnd);
+  addPattern<OrOp>(patterns, simplifyOr);
+  addPattern<XorOp>(patterns, simplifyXor);
+  addPattern<ShiftLeftOp>(patterns, shiftByZero);
+  addPattern<ShiftRightLogicalOp>(patterns, shiftByZero);
+  addPattern<ShiftRightArithmeticOp>(patterns, shiftByZero);
+  addPattern<NegateOp>(patterns, selfInverse);
+  addPattern<NotOp>(patterns, selfInverse);
+  addPattern<AbsOp>(patterns, simplifyAbs);
+  addPattern<FloorOp>(patterns, idempotent);
+  addPattern<CeilOp>(patterns, idempotent);
+  addPattern<RoundNearestEvenOp>(patterns, idempotent);
+  addPattern<RoundNearestAfzOp>(patterns, idempotent);
+  addPattern<ConvertOp>(patterns, simplifyConvert);
+  addPattern<BitcastConvertOp>(patterns, simplifyBitcast);
+  addPattern<SelectOp>(patterns, simplifySelect);
+  addPattern<CompareOp>(patterns, simplifyCompare);
+  addPattern<RealOp>(patterns, partOfComplex);
+  addPattern<ImagOp>(patterns, partOfComplex);
+  addPattern<ComplexOp>(patterns, simplifyComplex);
+}
+
+} // namespace tilewright::simplify

@@ -1,0 +1,115 @@
+// Ops whose shapes are operands, where the shapes are known after all.
+#include "tilewright/dialect/stablehlo/CreationOps.h"
+#include "tilewright/dialect/stablehlo/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/DynamicShapeOps.h"
+#include "tilewright/dialect/stablehlo/IndexingOps.h"
+#include "tilewright/dialect/stablehlo/LinearAlgebraOps.h"
+#include "tilewright/transform/simplify/Constants.h"
+#include "tilewright/transform/simplify/Patterns.h"
+
+using namespace mlir;
+
+namespace tilewright::simplify {
+namespace {
+
+LogicalResult sizeOfStatic(stablehlo::GetDimensionSizeOp op, PatternRewriter &rewriter) {
+  RankedTensorType type = typeOf(op.getOperand());
+  const auto dim = static_cast<unsigned>(op.getDimension());
+  if (!type || type.isDynamicDim(dim))
+    return failure();
+  rewriter.replaceOp(op, makeNumber(rewriter, op.getLoc(), op.getType(),
+                                    static_cast<double>(type.getDimSize(dim))));
+  return success();
+}
+
+LogicalResult setWholeSize(stablehlo::SetDimensionSizeOp op, PatternRewriter &rewriter) {
+  std::optional<int64_t> size = integerOf(op.getSize());
+  RankedTensorType type = typeOf(op.getOperand());
+  const auto dim = static_cast<unsigned>(op.getDimension());
+  if (!size || op.getType() != type || type.isDynamicDim(dim) || type.getDimSize(dim) != *size)
+    return failure();
+  rewriter.replaceOp(op, op.getOperand());
+  return success();
+}
+
+LogicalResult staticBroadcast(stablehlo::DynamicBroadcastInDimOp op, PatternRewriter &rewriter) {
+  if (!isStatic(op) || !isStatic(op.getOperand()))
+    return failure();
+  rewriter.replaceOpWithNewOp<stablehlo::BroadcastInDimOp>(op, op.getType(), op.getOperand(),
+                                                           op.getBroadcastDimensions());
+  return success();
+}
+
+LogicalResult staticReshape(stablehlo::DynamicReshapeOp op, PatternRewriter &rewriter) {
+  if (!isStatic(op) || !isStatic(op.getOperand()))
+    return failure();
+  rewriter.replaceOpWithNewOp<stablehlo::ReshapeOp>(op, op.getType(), op.getOperand());
+  return success();
+}
+
+LogicalResult staticIota(stablehlo::DynamicIotaOp op, PatternRewriter &rewriter) {
+  if (!isStatic(op))
+    return failure();
+  rewriter.replaceOpWithNewOp<stablehlo::IotaOp>(op, op.getType(), op.getIotaDimension());
+  return success();
+}
+
+LogicalResult staticPad(stablehlo::DynamicPadOp op, PatternRewriter &rewriter) {
+  auto low = integersOf(op.getEdgePaddingLow()), high = integersOf(op.getEdgePaddingHigh()),
+       interior = integersOf(op.getInteriorPadding());
+  if (!low || !high || !interior || !isStatic(op) || !isStatic(op.getOperand()))
+    return failure();
+  rewriter.replaceOpWithNewOp<stablehlo::PadOp>(op, op.getType(), op.getOperand(),
+                                                op.getPaddingValue(), *low, *high, *interior);
+  return success();
+}
+
+LogicalResult staticSlice(stablehlo::RealDynamicSliceOp op, PatternRewriter &rewriter) {
+  auto starts = integersOf(op.getStartIndices()), limits = integersOf(op.getLimitIndices()),
+       strides = integersOf(op.getStrides());
+  if (!starts || !limits || !strides || !isStatic(op) || !isStatic(op.getOperand()))
+    return failure();
+  rewriter.replaceOpWithNewOp<stablehlo::SliceOp>(op, op.getType(), op.getOperand(), *starts,
+                                                  *limits, *strides);
+  return success();
+}
+
+LogicalResult staticGather(stablehlo::DynamicGatherOp op, PatternRewriter &rewriter) {
+  auto sizes = integersOf(op.getSliceSizes());
+  if (!sizes || !isStatic(op) || !isStatic(op.getOperand()) || !isStatic(op.getStartIndices()))
+    return failure();
+  rewriter.replaceOpWithNewOp<stablehlo::GatherOp>(op, op.getType(), op.getOperand(),
+                                                   op.getStartIndices(), op.getDimensionNumbers(),
+                                                   *sizes, op.getIndicesAreSorted());
+  return success();
+}
+
+LogicalResult staticConvolution(stablehlo::DynamicConvOp op, PatternRewriter &rewriter) {
+  auto padding = integersOf(op.getPadding());
+  if (!padding || !isStatic(op) || !isStatic(op.getLhs()) || !isStatic(op.getRhs()))
+    return failure();
+  auto type =
+      RankedTensorType::get({static_cast<int64_t>(padding->size() / 2), 2}, rewriter.getI64Type());
+  rewriter.replaceOpWithNewOp<stablehlo::ConvolutionOp>(
+      op, op.getType(), op.getLhs(), op.getRhs(), op.getWindowStridesAttr(),
+      DenseIntElementsAttr::get(type, *padding), op.getLhsDilationAttr(), op.getRhsDilationAttr(),
+      op.getWindowReversalAttr(), op.getDimensionNumbersAttr(), op.getFeatureGroupCountAttr(),
+      op.getBatchGroupCountAttr(), op.getPrecisionConfigAttr());
+  return success();
+}
+
+} // namespace
+
+void addDynamicShapePatterns(RewritePatternSet &patterns) {
+  addPattern<stablehlo::GetDimensionSizeOp>(patterns, sizeOfStatic);
+  addPattern<stablehlo::SetDimensionSizeOp>(patterns, setWholeSize);
+  addPattern<stablehlo::DynamicBroadcastInDimOp>(patterns, staticBroadcast);
+  addPattern<stablehlo::DynamicReshapeOp>(patterns, staticReshape);
+  addPattern<stablehlo::DynamicIotaOp>(patterns, staticIota);
+  addPattern<stablehlo::DynamicPadOp>(patterns, staticPad);
+  addPattern<stablehlo::RealDynamicSliceOp>(patterns, staticSlice);
+  addPattern<stablehlo::DynamicGatherOp>(patterns, staticGather);
+  addPattern<stablehlo::DynamicConvOp>(patterns, staticConvolution);
+}
+
+} // namespace tilewright::simplify

@@ -1,0 +1,54 @@
+// simplify-finish: barriers go, scalar regions are closed.
+#include "tilewright/dialect/stablehlo/ControlFlowOps.h"
+#include "tilewright/dialect/stablehlo/CreationOps.h"
+#include "tilewright/dialect/stablehlo/IndexingOps.h"
+#include "tilewright/dialect/stablehlo/ReductionOps.h"
+#include "tilewright/transform/simplify/Passes.h"
+
+using namespace mlir;
+
+namespace tilewright::simplify {
+#define GEN_PASS_DEF_FINISHPASS
+#include "tilewright/transform/simplify/Passes.h.inc"
+
+namespace {
+
+/// Copies outer constants that a region uses into it.
+void closeRegion(Region &region) {
+  Block &block = region.front();
+  DenseMap<Value, Value> copies;
+  region.walk([&](Operation *op) {
+    for (OpOperand &operand : op->getOpOperands()) {
+      auto constant = operand.get().getDefiningOp<stablehlo::ConstantOp>();
+      if (!constant || region.isAncestor(constant->getParentRegion()))
+        continue;
+      Value &copy = copies[operand.get()];
+      if (!copy) {
+        OpBuilder builder = OpBuilder::atBlockBegin(&block);
+        copy = builder.clone(*constant)->getResult(0);
+      }
+      operand.set(copy);
+    }
+  });
+}
+
+struct Finish : impl::FinishPassBase<Finish> {
+  void runOnOperation() override {
+    SmallVector<Operation *> barriers;
+    getOperation().walk([&](Operation *op) {
+      if (isa<stablehlo::OptimizationBarrierOp>(op))
+        barriers.push_back(op);
+      else if (isa<stablehlo::ReduceOp, stablehlo::ReduceWindowOp, stablehlo::SortOp,
+                   stablehlo::ScatterOp, stablehlo::SelectAndScatterOp, stablehlo::MapOp>(op))
+        for (Region &region : op->getRegions())
+          closeRegion(region);
+    });
+    for (Operation *barrier : barriers) {
+      barrier->replaceAllUsesWith(barrier->getOperands());
+      barrier->erase();
+    }
+  }
+};
+
+} // namespace
+} // namespace tilewright::simplify

@@ -1,0 +1,220 @@
+// Ops whose operands are constants, evaluated.
+#include "tilewright/dialect/stablehlo/StablehloDialect.h"
+#include "tilewright/dialect/stablehlo/StablehloOps.h"
+#include "tilewright/interpret/Types.h"
+#include "tilewright/transform/simplify/Constants.h"
+#include "tilewright/transform/simplify/Patterns.h"
+
+using namespace mlir;
+
+namespace tilewright::simplify {
+namespace {
+
+/// Ops that are small as they are, whose order matters, or that mean something
+/// else on every rank.
+bool isNeverFolded(Operation *op) {
+  return isa<stablehlo::ConstantOp, stablehlo::IotaOp, stablehlo::BroadcastInDimOp,
+             stablehlo::BroadcastOp, stablehlo::OptimizationBarrierOp, stablehlo::CompositeOp,
+             stablehlo::CustomCallOp, stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp,
+             stablehlo::PartitionIdOp, stablehlo::ReplicaIdOp, stablehlo::AllReduceOp,
+             stablehlo::AllGatherOp, stablehlo::AllToAllOp, stablehlo::ReduceScatterOp,
+             stablehlo::CollectivePermuteOp, stablehlo::CollectiveBroadcastOp,
+             stablehlo::AsyncStartOp, stablehlo::AsyncDoneOp>(op);
+}
+
+bool isElementwise(Operation *op) {
+  return op->hasTrait<OpTrait::Elementwise>() || isa<stablehlo::SelectOp, stablehlo::ClampOp>(op);
+}
+
+struct FoldConstants : RewritePattern {
+  FoldConstants(MLIRContext *context, interpret::OpEvaluator &evaluator, int64_t maxElements,
+                int64_t maxSteps)
+      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/10, context), evaluator(evaluator),
+        maxElements(maxElements), maxSteps(maxSteps) {
+    limits.maxSteps = maxSteps;
+    limits.maxBytes = int64_t(64) << 20;
+  }
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (op->getNumOperands() == 0 || op->getNumResults() == 0 ||
+        !isa<stablehlo::StablehloDialect>(op->getDialect()) || isNeverFolded(op))
+      return failure();
+    // Splats stay splats whatever their size.
+    bool allSplats = true;
+    for (Value operand : op->getOperands()) {
+      if (Attribute splat = splatOf(operand); splat && isStatic(operand))
+        continue;
+      if (!constantOf(operand))
+        return failure();
+      allSplats = false;
+    }
+    for (Value result : op->getResults())
+      if (!isStatic(result))
+        return failure();
+    if (!isMemoryEffectFree(op))
+      return failure();
+    if (allSplats && isElementwise(op) && op->getNumRegions() == 0)
+      return foldSplats(op, rewriter);
+
+    int64_t given = 0, made = 0;
+    for (Value operand : op->getOperands()) {
+      given += bytesOf(typeOf(operand));
+      if (typeOf(operand).getNumElements() > maxSteps)
+        return failure();
+    }
+    for (Value result : op->getResults()) {
+      made += bytesOf(typeOf(result));
+      if (typeOf(result).getNumElements() > maxElements)
+        return failure();
+    }
+    // A constant is memory: what grows is left to the program, unless it is small.
+    if (made > 2 * given + 512)
+      return failure();
+
+    interpret::Context context(limits);
+    interpret::RuntimeValues operands;
+    for (Value operand : op->getOperands()) {
+      Result<interpret::Tensor> tensor = tensorOf(operand, context);
+      if (!tensor.isOk())
+        return failure();
+      operands.emplace_back(*std::move(tensor));
+    }
+    Result<interpret::RuntimeValues> results = evaluator.evaluate(op, std::move(operands), limits);
+    if (!results.isOk())
+      return failure();
+    return replaceWith(op, *results, rewriter);
+  }
+
+private:
+  static Result<interpret::Tensor> tensorOf(Value value, interpret::Context &context) {
+    if (ElementsAttr elements = constantOf(value))
+      return interpret::constantTensor(elements, context);
+    RankedTensorType type = typeOf(value);
+    Attribute splat = splatOf(value);
+    if (isa<ArrayAttr>(splat))
+      return Status(Code::unimplemented, "complex splats are broadcast when the program runs");
+    return interpret::constantTensor(DenseElementsAttr::get(type, splat), context);
+  }
+
+  LogicalResult replaceWith(Operation *op, const interpret::RuntimeValues &values,
+                            PatternRewriter &rewriter) const {
+    SmallVector<DenseElementsAttr> constants;
+    for (auto [result, value] : llvm::zip_equal(op->getResults(), values)) {
+      DenseElementsAttr constant = interpret::attributeOf(value.tensor(), typeOf(result));
+      if (!constant)
+        return failure();
+      constants.push_back(constant);
+    }
+    SmallVector<Value> replacements;
+    for (DenseElementsAttr constant : constants) {
+      auto type = cast<RankedTensorType>(constant.getType());
+      if (constant.isSplat() && bytesOf(type) > maxSplatBytes)
+        replacements.push_back(
+            makeSplat(rewriter, op->getLoc(), type, *constant.getValues<Attribute>().begin()));
+      else
+        replacements.push_back(stablehlo::ConstantOp::create(rewriter, op->getLoc(), constant));
+    }
+    rewriter.replaceOp(op, replacements);
+    return success();
+  }
+
+  /// Evaluates a scalar twin of the op and makes a splat of its result.
+  LogicalResult foldSplats(Operation *op, PatternRewriter &rewriter) const {
+    auto scalar = [](Type type) {
+      return RankedTensorType::get({}, cast<RankedTensorType>(type).getElementType());
+    };
+    OperationState state(op->getLoc(), op->getName());
+    interpret::Context context(limits);
+    interpret::RuntimeValues operands;
+    SmallVector<Operation *> constants;
+    for (Value operand : op->getOperands()) {
+      Attribute splat = splatOf(operand);
+      DenseElementsAttr elements;
+      if (auto parts = dyn_cast<ArrayAttr>(splat))
+        elements = DenseElementsAttr::get(
+            scalar(operand.getType()),
+            ArrayRef(std::complex<APFloat>(cast<FloatAttr>(parts[0]).getValue(),
+                                           cast<FloatAttr>(parts[1]).getValue())));
+      else
+        elements = DenseElementsAttr::get(scalar(operand.getType()), splat);
+      Result<interpret::Tensor> tensor = interpret::constantTensor(elements, context);
+      if (!tensor.isOk())
+        return failure();
+      operands.emplace_back(*std::move(tensor));
+    }
+    // A twin without operands is enough: handlers read types from results and
+    // values from the call, and attributes from the op.
+    OpBuilder detached(op->getContext());
+    for (const interpret::RuntimeValue &operand : operands) {
+      auto type = RankedTensorType::get(
+          {}, typeOf(op->getOperand(static_cast<unsigned>(constants.size()))).getElementType());
+      auto elements = interpret::attributeOf(operand.tensor(), type);
+      if (!elements) {
+        for (Operation *constant : constants)
+          constant->destroy();
+        return failure();
+      }
+      constants.push_back(stablehlo::ConstantOp::create(detached, op->getLoc(), elements));
+      state.addOperands(constants.back()->getResult(0));
+    }
+    for (Type type : op->getResultTypes())
+      state.addTypes(scalar(type));
+    state.addAttributes(op->getAttrs());
+    Operation *twin = Operation::create(state);
+    Result<interpret::RuntimeValues> results =
+        evaluator.evaluate(twin, std::move(operands), limits);
+    twin->destroy();
+    for (Operation *constant : constants)
+      constant->destroy();
+    if (!results.isOk())
+      return failure();
+    SmallVector<Value> replacements;
+    for (auto [result, value] : llvm::zip_equal(op->getResults(), *results)) {
+      DenseElementsAttr constant =
+          interpret::attributeOf(value.tensor(), cast<RankedTensorType>(scalar(result.getType())));
+      if (!constant)
+        return failure();
+      replacements.push_back(makeSplat(rewriter, op->getLoc(), typeOf(result),
+                                       *constant.getValues<Attribute>().begin()));
+    }
+    rewriter.replaceOp(op, replacements);
+    return success();
+  }
+
+  interpret::OpEvaluator &evaluator;
+  const int64_t maxElements, maxSteps;
+  InterpretOptions limits;
+};
+
+/// A large splat as a broadcast, a small broadcast of a constant as a splat.
+LogicalResult chooseSplatForm(stablehlo::ConstantOp op, PatternRewriter &rewriter) {
+  auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
+  RankedTensorType type = op.getType();
+  if (!elements || !elements.isSplat() || type.getRank() == 0 || bytesOf(type) <= maxSplatBytes ||
+      !isa<IntegerType, FloatType, ComplexType>(type.getElementType()))
+    return failure();
+  rewriter.replaceOp(op, makeSplat(rewriter, op.getLoc(), type, splatOf(op)));
+  return success();
+}
+
+LogicalResult foldSmallBroadcast(stablehlo::BroadcastInDimOp op, PatternRewriter &rewriter) {
+  if (!isStatic(op) || bytesOf(op.getType()) > maxSplatBytes)
+    return failure();
+  Attribute splat = splatOf(op.getOperand());
+  if (!splat)
+    return failure();
+  rewriter.replaceOp(op, makeSplat(rewriter, op.getLoc(), op.getType(), splat));
+  return success();
+}
+
+} // namespace
+
+void addFoldPatterns(RewritePatternSet &patterns, interpret::OpEvaluator &evaluator,
+                     int64_t maxElements, int64_t maxSteps) {
+  addPattern<stablehlo::ConstantOp>(patterns, chooseSplatForm);
+  addPattern<stablehlo::BroadcastInDimOp>(patterns, foldSmallBroadcast);
+  if (maxElements > 0)
+    patterns.add<FoldConstants>(patterns.getContext(), evaluator, maxElements, maxSteps);
+}
+
+} // namespace tilewright::simplify

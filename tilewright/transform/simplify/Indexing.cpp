@@ -1,0 +1,199 @@
+// Reads and writes at computed positions, where the positions are known or few.
+#include "tilewright/dialect/stablehlo/ControlFlowOps.h"
+#include "tilewright/dialect/stablehlo/CreationOps.h"
+#include "tilewright/dialect/stablehlo/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/IndexingOps.h"
+#include "tilewright/transform/simplify/Constants.h"
+#include "tilewright/transform/simplify/Patterns.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace tilewright::simplify {
+namespace {
+
+LogicalResult simplifyDynamicSlice(stablehlo::DynamicSliceOp op, PatternRewriter &rewriter) {
+  if (!isStatic(op) || !isStatic(op.getOperand()))
+    return failure();
+  RankedTensorType type = typeOf(op.getOperand());
+  if (type == op.getType()) {
+    rewriter.replaceOp(op, op.getOperand());
+    return success();
+  }
+  SmallVector<int64_t> starts, limits, strides(static_cast<size_t>(type.getRank()), 1);
+  for (auto [dim, index] : llvm::enumerate(op.getStartIndices())) {
+    const int64_t size = op.getSliceSizes()[dim], most = type.getDimSize(dim) - size;
+    // Where there is one place only, the index does not matter.
+    std::optional<int64_t> start = most == 0 ? 0 : integerOf(index);
+    if (!start)
+      return failure();
+    starts.push_back(std::clamp<int64_t>(*start, 0, most));
+    limits.push_back(starts.back() + size);
+  }
+  rewriter.replaceOpWithNewOp<stablehlo::SliceOp>(op, op.getType(), op.getOperand(), starts, limits,
+                                                  strides);
+  return success();
+}
+
+LogicalResult simplifyDynamicUpdateSlice(stablehlo::DynamicUpdateSliceOp op,
+                                         PatternRewriter &rewriter) {
+  if (!isStatic(op) || !isStatic(op.getUpdate()))
+    return failure();
+  if (op.getUpdate().getType() == op.getType()) {
+    rewriter.replaceOp(op, op.getUpdate());
+    return success();
+  }
+  if (typeOf(op.getUpdate()).getNumElements() == 0) {
+    rewriter.replaceOp(op, op.getOperand());
+    return success();
+  }
+  return failure();
+}
+
+/// The scalar at position `at` of a vector of indices.
+Value indexAt(Value indices, int64_t at, PatternRewriter &rewriter, Location location) {
+  RankedTensorType type = typeOf(indices);
+  const int64_t count = type.getNumElements();
+  auto flat = RankedTensorType::get({count}, type.getElementType());
+  auto one = RankedTensorType::get({1}, type.getElementType());
+  Value vector = reshapeTo(rewriter, location, indices, flat);
+  if (count > 1)
+    vector = stablehlo::SliceOp::create(rewriter, location, one, vector, ArrayRef<int64_t>{at},
+                                        ArrayRef<int64_t>{at + 1}, ArrayRef<int64_t>{1});
+  return reshapeTo(rewriter, location, vector, RankedTensorType::get({}, type.getElementType()));
+}
+
+/// A gather of one window is a dynamic_slice: both move the window inside.
+LogicalResult gatherOneWindow(stablehlo::GatherOp op, PatternRewriter &rewriter) {
+  if (!isStatic(op) || !isStatic(op.getOperand()) || !isStatic(op.getStartIndices()))
+    return failure();
+  auto numbers = op.getDimensionNumbers();
+  RankedTensorType operand = typeOf(op.getOperand()), indices = typeOf(op.getStartIndices());
+  if (!numbers.getOperandBatchingDims().empty() || indices.getNumElements() == 0 ||
+      indices.getNumElements() != static_cast<int64_t>(numbers.getStartIndexMap().size()))
+    return failure();
+  auto scalar = RankedTensorType::get({}, indices.getElementType());
+  SmallVector<Value> starts;
+  for (int64_t dim = 0; dim < operand.getRank(); ++dim) {
+    auto found = llvm::find(numbers.getStartIndexMap(), dim);
+    starts.push_back(found == numbers.getStartIndexMap().end()
+                         ? makeNumber(rewriter, op.getLoc(), scalar, 0)
+                         : indexAt(op.getStartIndices(),
+                                   std::distance(numbers.getStartIndexMap().begin(), found),
+                                   rewriter, op.getLoc()));
+  }
+  auto window = RankedTensorType::get(op.getSliceSizes(), operand.getElementType());
+  Value slice = stablehlo::DynamicSliceOp::create(rewriter, op.getLoc(), window, op.getOperand(),
+                                                  starts, op.getSliceSizes());
+  rewriter.replaceOp(op, reshapeTo(rewriter, op.getLoc(), slice, op.getType()));
+  return success();
+}
+
+/// A gather along one dimension at known positions of one distance is a slice.
+LogicalResult gatherRange(stablehlo::GatherOp op, PatternRewriter &rewriter) {
+  if (!isStatic(op) || !isStatic(op.getOperand()) || !isStatic(op.getStartIndices()))
+    return failure();
+  auto numbers = op.getDimensionNumbers();
+  RankedTensorType operand = typeOf(op.getOperand());
+  if (!numbers.getOperandBatchingDims().empty() || numbers.getStartIndexMap().size() != 1)
+    return failure();
+  const int64_t dim = numbers.getStartIndexMap()[0];
+  if (!llvm::is_contained(numbers.getCollapsedSliceDims(), dim) ||
+      numbers.getCollapsedSliceDims().size() != 1)
+    return failure();
+  for (int64_t d = 0; d < operand.getRank(); ++d)
+    if (d != dim &&
+        op.getSliceSizes()[static_cast<size_t>(d)] != operand.getDimSize(static_cast<unsigned>(d)))
+      return failure();
+  // One batch dimension in the result.
+  if (static_cast<int64_t>(numbers.getOffsetDims().size()) + 1 != op.getType().getRank())
+    return failure();
+  std::optional<SmallVector<int64_t>> positions = integersOf(op.getStartIndices());
+  if (!positions || positions->size() < 2)
+    return failure();
+  const int64_t first = positions->front(), stride = (*positions)[1] - first;
+  const int64_t size = operand.getDimSize(static_cast<unsigned>(dim));
+  for (auto [index, position] : llvm::enumerate(*positions))
+    if (position != first + static_cast<int64_t>(index) * stride || position < 0 ||
+        position >= size)
+      return failure();
+  if (stride < 1)
+    return failure();
+  const auto rank = static_cast<size_t>(operand.getRank());
+  SmallVector<int64_t> starts(rank, 0), limits(operand.getShape()), strides(rank, 1),
+      shape(operand.getShape());
+  starts[static_cast<size_t>(dim)] = first;
+  limits[static_cast<size_t>(dim)] = positions->back() + 1;
+  strides[static_cast<size_t>(dim)] = stride;
+  shape[static_cast<size_t>(dim)] = static_cast<int64_t>(positions->size());
+  Value slice = stablehlo::SliceOp::create(rewriter, op.getLoc(),
+                                           RankedTensorType::get(shape, operand.getElementType()),
+                                           op.getOperand(), starts, limits, strides);
+  // The batch dimension stands where the offset dimensions leave room.
+  SmallVector<int64_t> permutation;
+  int64_t next = 0;
+  for (int64_t d = 0; d < op.getType().getRank(); ++d) {
+    if (!llvm::is_contained(numbers.getOffsetDims(), d)) {
+      permutation.push_back(dim);
+      continue;
+    }
+    if (next == dim)
+      ++next;
+    permutation.push_back(next++);
+  }
+  rewriter.replaceOpWithNewOp<stablehlo::TransposeOp>(op, op.getType(), slice, permutation);
+  return success();
+}
+
+/// Overwriting one window at a known place inside is a dynamic_update_slice.
+LogicalResult scatterOneWindow(stablehlo::ScatterOp op, PatternRewriter &rewriter) {
+  if (op.getInputs().size() != 1 || !isStatic(op.getInputs()[0]) || !isStatic(op.getUpdates()[0]) ||
+      !isStatic(op.getScatterIndices()))
+    return failure();
+  Block &body = op.getUpdateComputation().front();
+  if (body.getTerminator()->getOperand(0) != body.getArgument(1))
+    return failure();
+  auto numbers = op.getScatterDimensionNumbers();
+  RankedTensorType type = typeOf(op.getInputs()[0]), updates = typeOf(op.getUpdates()[0]);
+  std::optional<SmallVector<int64_t>> indices = integersOf(op.getScatterIndices());
+  if (!indices || !numbers.getInputBatchingDims().empty() ||
+      indices->size() != numbers.getScatterDimsToOperandDims().size() ||
+      updates.getElementType() != type.getElementType() || updates.getNumElements() == 0)
+    return failure();
+  SmallVector<int64_t> window, starts(static_cast<size_t>(type.getRank()), 0);
+  size_t next = 0;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    window.push_back(
+        llvm::is_contained(numbers.getInsertedWindowDims(), dim)
+            ? 1
+            : updates.getDimSize(static_cast<unsigned>(numbers.getUpdateWindowDims()[next++])));
+  for (auto [dim, index] : llvm::zip_equal(numbers.getScatterDimsToOperandDims(), *indices))
+    starts[static_cast<size_t>(dim)] = index;
+  SmallVector<Value> positions;
+  auto scalar = RankedTensorType::get({}, typeOf(op.getScatterIndices()).getElementType());
+  for (unsigned dim = 0; dim < type.getRank(); ++dim) {
+    // What falls outside is dropped by a scatter, and moved inside by the slice.
+    if (starts[dim] < 0 || starts[dim] + window[dim] > type.getDimSize(dim))
+      return failure();
+    positions.push_back(
+        makeNumber(rewriter, op.getLoc(), scalar, static_cast<double>(starts[dim])));
+  }
+  Value update = reshapeTo(rewriter, op.getLoc(), op.getUpdates()[0],
+                           RankedTensorType::get(window, type.getElementType()));
+  rewriter.replaceOpWithNewOp<stablehlo::DynamicUpdateSliceOp>(op, type, op.getInputs()[0], update,
+                                                               positions);
+  return success();
+}
+
+} // namespace
+
+void addIndexingPatterns(RewritePatternSet &patterns) {
+  addPattern<stablehlo::DynamicSliceOp>(patterns, simplifyDynamicSlice);
+  addPattern<stablehlo::DynamicUpdateSliceOp>(patterns, simplifyDynamicUpdateSlice);
+  addPattern<stablehlo::GatherOp>(patterns, gatherOneWindow);
+  addPattern<stablehlo::GatherOp>(patterns, gatherRange);
+  addPattern<stablehlo::ScatterOp>(patterns, scatterOneWindow);
+}
+
+} // namespace tilewright::simplify

@@ -1,0 +1,155 @@
+// simplify-inline: one flat @main.
+#include "tilewright/dialect/stablehlo/CallOps.h"
+#include "tilewright/transform/simplify/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace tilewright::simplify {
+#define GEN_PASS_DEF_INLINEPASS
+#include "tilewright/transform/simplify/Passes.h.inc"
+
+namespace {
+
+/// A call or a composite that is to be replaced by a function's body.
+struct Site {
+  Operation *op;
+  StringRef callee;
+};
+
+struct Inline : impl::InlinePassBase<Inline> {
+  using InlinePassBase::InlinePassBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    for (StringRef name : {"chlo.erf", "chlo.top_k"})
+      if (keep.empty())
+        kept.insert(name);
+    for (const std::string &name : keep)
+      kept.insert(name);
+    SymbolTable symbols(module);
+
+    // Callees before callers: each body is flat when it is copied.
+    SmallVector<func::FuncOp> roots;
+    for (func::FuncOp function : module.getOps<func::FuncOp>())
+      if (function.isPublic())
+        roots.push_back(function);
+    for (func::FuncOp root : roots)
+      if (failed(flatten(root, symbols)))
+        return signalPassFailure();
+    eraseUnusedFunctions(module);
+  }
+
+  std::optional<Site> siteOf(Operation *op) const {
+    if (auto call = dyn_cast<func::CallOp>(op))
+      return Site{op, call.getCallee()};
+    if (auto composite = dyn_cast<stablehlo::CompositeOp>(op))
+      if (!kept.contains(composite.getName()))
+        return Site{op, composite.getDecomposition()};
+    return std::nullopt;
+  }
+
+  /// Inlines everything below `function`. Depth first with a stack of our own,
+  /// because a chain of calls may be as long as the program.
+  LogicalResult flatten(func::FuncOp root, SymbolTable &symbols) {
+    SmallVector<std::pair<func::FuncOp, bool>> stack{{root, false}};
+    while (!stack.empty()) {
+      auto [function, calleesDone] = stack.pop_back_val();
+      if (opCount.contains(function))
+        continue;
+      SmallVector<Site> sites;
+      int64_t count = 0;
+      function.walk([&](Operation *op) {
+        ++count;
+        if (std::optional<Site> site = siteOf(op))
+          sites.push_back(*site);
+      });
+      if (!calleesDone) {
+        stack.push_back({function, true});
+        open.insert(function);
+        for (const Site &site : sites) {
+          auto callee = symbols.lookup<func::FuncOp>(site.callee);
+          if (!callee || callee.isExternal())
+            return site.op->emitError("calls '@") << site.callee << "', which has no body";
+          if (open.contains(callee))
+            return site.op->emitError("is a call of '@") << site.callee << "' by itself";
+          if (!opCount.contains(callee))
+            stack.push_back({callee, false});
+        }
+        continue;
+      }
+      open.erase(function);
+      for (const Site &site : sites)
+        count += opCount.lookup(symbols.lookup(site.callee));
+      if (count > maxOps)
+        return function.emitError()
+               << idOf(Error::simplifyTooLarge) << " simplify: '@" << function.getName() << "' has "
+               << count << " operations once its calls are inlined, limit " << maxOps.getValue()
+               << "; raise simplify.max-ops";
+      for (const Site &site : sites)
+        inlineSite(site, symbols.lookup<func::FuncOp>(site.callee));
+      opCount[function] = count;
+    }
+    return success();
+  }
+
+  void inlineSite(const Site &site, func::FuncOp callee) {
+    OpBuilder builder(site.op);
+    IRMapping mapping;
+    Block &body = callee.getBody().front();
+    mapping.map(body.getArguments(), site.op->getOperands());
+    for (Operation &op : body.without_terminator()) {
+      Operation *copy = builder.clone(op, mapping);
+      copy->walk([&](Operation *inner) {
+        inner->setLoc(CallSiteLoc::get(inner->getLoc(), site.op->getLoc()));
+      });
+    }
+    for (auto [result, value] :
+         llvm::zip_equal(site.op->getResults(), body.getTerminator()->getOperands()))
+      result.replaceAllUsesWith(mapping.lookupOrDefault(value));
+    site.op->erase();
+    ++numInlined;
+  }
+
+  /// Private functions that nothing refers to, one layer after the other.
+  static void eraseUnusedFunctions(ModuleOp module) {
+    llvm::StringMap<func::FuncOp> unseen;
+    SmallVector<func::FuncOp> seen;
+    for (func::FuncOp function : module.getOps<func::FuncOp>()) {
+      if (function.isPublic())
+        seen.push_back(function);
+      else
+        unseen[function.getName()] = function;
+    }
+    auto see = [&](StringRef name) {
+      if (auto found = unseen.find(name); found != unseen.end()) {
+        seen.push_back(found->second);
+        unseen.erase(found);
+      }
+    };
+    while (!seen.empty())
+      seen.pop_back_val().walk([&](Operation *op) {
+        if (auto composite = dyn_cast<stablehlo::CompositeOp>(op))
+          see(composite.getDecomposition());
+        if (auto call = dyn_cast<stablehlo::CustomCallOp>(op); call && call.getCalledComputations())
+          for (auto symbol : call.getCalledComputations()->getAsRange<FlatSymbolRefAttr>())
+            see(symbol.getValue());
+      });
+    for (auto &entry : unseen)
+      entry.second.erase();
+  }
+
+  llvm::StringSet<> kept;
+  /// Functions whose callees are being made flat.
+  DenseSet<Operation *> open;
+  /// Ops of each function that is flat.
+  DenseMap<Operation *, int64_t> opCount;
+};
+
+} // namespace
+} // namespace tilewright::simplify

@@ -1,0 +1,233 @@
+// While loops: state that does not change or is not needed, and how often they turn.
+#include "tilewright/dialect/stablehlo/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/ControlFlowOps.h"
+#include "tilewright/transform/simplify/Constants.h"
+#include "tilewright/transform/simplify/Patterns.h"
+
+#include "llvm/ADT/SmallBitVector.h"
+
+using namespace mlir;
+
+namespace tilewright::simplify {
+
+/// What transform/schedule and later stages read.
+static constexpr llvm::StringLiteral tripCountAttr = "exec.trip_count";
+
+namespace {
+
+Operation *terminatorOf(Region &region) { return region.front().getTerminator(); }
+
+/// State that the body passes on unchanged is the operand itself, everywhere.
+LogicalResult captureInvariants(stablehlo::WhileOp op, PatternRewriter &rewriter) {
+  Operation *next = terminatorOf(op.getBody());
+  bool changed = false;
+  for (unsigned i = 0; i < op.getNumOperands(); ++i) {
+    BlockArgument inBody = op.getBody().getArgument(i), inCond = op.getCond().getArgument(i);
+    Value operand = op->getOperand(i);
+    const bool passedOn = next->getOperand(i) == inBody || next->getOperand(i) == operand;
+    if (!passedOn || !isa<RankedTensorType>(operand.getType()))
+      continue;
+    auto replace = [&](Value value) {
+      // The terminator keeps its argument, so that the state can be dropped later.
+      if (llvm::all_of(value.getUses(), [&](OpOperand &use) {
+            return use.getOwner() == next && use.getOperandNumber() == i;
+          }))
+        return;
+      rewriter.replaceUsesWithIf(value, operand, [&](OpOperand &use) {
+        return use.getOwner() != next || use.getOperandNumber() != i;
+      });
+      changed = true;
+    };
+    replace(inBody);
+    replace(inCond);
+    if (!op.getResult(i).use_empty()) {
+      rewriter.replaceAllUsesWith(op.getResult(i), operand);
+      changed = true;
+    }
+  }
+  return success(changed);
+}
+
+/// The arguments of the body (or the condition) that `value` is computed from,
+/// added to `needed`; nested regions count.
+void addDependencies(Operation *root, Region &region, llvm::SmallBitVector &needed,
+                     DenseSet<Operation *> &seen) {
+  SmallVector<Operation *> stack{root};
+  while (!stack.empty()) {
+    Operation *op = stack.pop_back_val();
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands()) {
+        if (auto argument = dyn_cast<BlockArgument>(operand)) {
+          if (argument.getOwner() == &region.front())
+            needed.set(argument.getArgNumber());
+          continue;
+        }
+        Operation *producer = region.front().findAncestorOpInBlock(*operand.getDefiningOp());
+        if (producer && seen.insert(producer).second)
+          stack.push_back(producer);
+      }
+    });
+  }
+}
+
+/// State that neither the results nor the condition depend on.
+LogicalResult dropState(stablehlo::WhileOp op, PatternRewriter &rewriter) {
+  const unsigned count = op.getNumOperands();
+  Operation *next = terminatorOf(op.getBody());
+  llvm::SmallBitVector needed(count), done(count);
+  DenseSet<Operation *> seenInCond, seenInBody;
+  for (unsigned i = 0; i < count; ++i)
+    if (!op.getResult(i).use_empty() || !isa<RankedTensorType>(op->getOperand(i).getType()))
+      needed.set(i);
+  addDependencies(terminatorOf(op.getCond()), op.getCond(), needed, seenInCond);
+  for (Region *region : {&op.getCond(), &op.getBody()})
+    for (Operation &inner : region->front().without_terminator())
+      if (!isMemoryEffectFree(&inner)) {
+        auto &seen = region == &op.getCond() ? seenInCond : seenInBody;
+        if (seen.insert(&inner).second)
+          addDependencies(&inner, *region, needed, seen);
+      }
+  if (needed.all())
+    return failure();
+  // What the next value of needed state is computed from is needed.
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (unsigned i = 0; i < count; ++i) {
+      if (!needed[i] || done[i])
+        continue;
+      done.set(i);
+      grew = true;
+      Value value = next->getOperand(i);
+      if (auto argument = dyn_cast<BlockArgument>(value)) {
+        if (argument.getOwner() == &op.getBody().front())
+          needed.set(argument.getArgNumber());
+        continue;
+      }
+      Operation *producer = op.getBody().front().findAncestorOpInBlock(*value.getDefiningOp());
+      if (producer && seenInBody.insert(producer).second)
+        addDependencies(producer, op.getBody(), needed, seenInBody);
+    }
+    if (needed.all())
+      return failure();
+  }
+
+  SmallVector<Value> operands;
+  SmallVector<Type> types;
+  for (unsigned i : needed.set_bits()) {
+    operands.push_back(op->getOperand(i));
+    types.push_back(op->getOperand(i).getType());
+  }
+  auto smaller = stablehlo::WhileOp::create(rewriter, op.getLoc(), types, operands);
+  smaller->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  SmallVector<Value> values;
+  for (unsigned i : needed.set_bits())
+    values.push_back(next->getOperand(i));
+  rewriter.modifyOpInPlace(next, [&] { next->setOperands(values); });
+  // Ops that only dropped state needed are dead now, but still use its
+  // arguments: they read the operand until they are erased.
+  llvm::BitVector dropped(count);
+  for (unsigned i = 0; i < count; ++i) {
+    if (needed[i])
+      continue;
+    dropped.set(i);
+    rewriter.replaceAllUsesWith(op.getBody().getArgument(i), op->getOperand(i));
+    rewriter.replaceAllUsesWith(op.getCond().getArgument(i), op->getOperand(i));
+  }
+  op.getBody().front().eraseArguments(dropped);
+  op.getCond().front().eraseArguments(dropped);
+  rewriter.inlineRegionBefore(op.getCond(), smaller.getCond(), smaller.getCond().begin());
+  rewriter.inlineRegionBefore(op.getBody(), smaller.getBody(), smaller.getBody().begin());
+  unsigned position = 0;
+  for (unsigned i : needed.set_bits())
+    rewriter.replaceAllUsesWith(op.getResult(i), smaller.getResult(position++));
+  rewriter.eraseOp(op);
+  return success();
+}
+
+/// How often a loop turns that counts: `for (i = a; i < n; i += s)` with numbers.
+std::optional<int64_t> tripCountOf(stablehlo::WhileOp op) {
+  using stablehlo::ComparisonDirection;
+  auto compare = terminatorOf(op.getCond())->getOperand(0).getDefiningOp<stablehlo::CompareOp>();
+  if (!compare)
+    return std::nullopt;
+  auto counter = dyn_cast<BlockArgument>(compare.getLhs());
+  std::optional<int64_t> end = integerOf(compare.getRhs());
+  if (!counter || counter.getOwner() != &op.getCond().front() || !end)
+    return std::nullopt;
+  const unsigned index = counter.getArgNumber();
+  auto type = dyn_cast<IntegerType>(typeOf(counter).getElementType());
+  std::optional<int64_t> begin = integerOf(op->getOperand(index));
+  auto step = terminatorOf(op.getBody())->getOperand(index).getDefiningOp<stablehlo::AddOp>();
+  if (!type || type.getWidth() < 8 || !begin || !step ||
+      step.getLhs() != op.getBody().getArgument(index))
+    return std::nullopt;
+  std::optional<int64_t> stride = integerOf(step.getRhs());
+  if (!stride || *stride <= 0 || *stride > (1 << 30))
+    return std::nullopt;
+  int64_t limit = *end;
+  if (compare.getComparisonDirection() == ComparisonDirection::LE && limit < INT64_MAX)
+    ++limit;
+  else if (compare.getComparisonDirection() != ComparisonDirection::LT)
+    return std::nullopt;
+  if (*begin >= limit)
+    return 0;
+  __int128 distance = static_cast<__int128>(limit) - *begin;
+  __int128 turns = (distance + *stride - 1) / *stride;
+  // The counter must reach its limit without wrapping around.
+  __int128 last = *begin + turns * *stride;
+  const unsigned bits = type.isUnsigned() ? type.getWidth() : type.getWidth() - 1;
+  if (last >= (static_cast<__int128>(1) << bits) || turns > INT64_MAX)
+    return std::nullopt;
+  return static_cast<int64_t>(turns);
+}
+
+LogicalResult countTurns(stablehlo::WhileOp op, PatternRewriter &rewriter) {
+  std::optional<int64_t> turns = tripCountOf(op);
+  if (!turns)
+    return failure();
+  if (*turns == 0) {
+    rewriter.replaceOp(op, op.getOperands());
+    return success();
+  }
+  if (*turns == 1) {
+    Block &body = op.getBody().front();
+    Operation *next = body.getTerminator();
+    SmallVector<Value> results;
+    for (Value value : next->getOperands()) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      results.push_back(argument && argument.getOwner() == &body
+                            ? op->getOperand(argument.getArgNumber())
+                            : value);
+    }
+    rewriter.eraseOp(next);
+    SmallVector<Value> operands(op.getOperands());
+    rewriter.inlineBlockBefore(&body, op, operands);
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+  auto count = rewriter.getI64IntegerAttr(*turns);
+  if (op->getAttr(tripCountAttr) == count)
+    return failure();
+  rewriter.modifyOpInPlace(op, [&] { op->setAttr(tripCountAttr, count); });
+  return success();
+}
+
+/// A condition that is false from the start.
+LogicalResult neverTurns(stablehlo::WhileOp op, PatternRewriter &rewriter) {
+  std::optional<int64_t> condition = integerOf(terminatorOf(op.getCond())->getOperand(0));
+  if (condition != 0)
+    return failure();
+  rewriter.replaceOp(op, op.getOperands());
+  return success();
+}
+
+} // namespace
+
+void addLoopPatterns(RewritePatternSet &patterns) {
+  addPattern<stablehlo::WhileOp>(patterns, captureInvariants);
+  addPattern<stablehlo::WhileOp>(patterns, dropState);
+  addPattern<stablehlo::WhileOp>(patterns, countTurns);
+  addPattern<stablehlo::WhileOp>(patterns, neverTurns);
+}
+
+} // namespace tilewright::simplify

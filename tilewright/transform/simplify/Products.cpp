@@ -1,0 +1,204 @@
+// dot_general: transposes become dimension numbers, degenerate products become
+// elementwise ops.
+#include "tilewright/dialect/stablehlo/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/ControlFlowOps.h"
+#include "tilewright/dialect/stablehlo/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/LinearAlgebraOps.h"
+#include "tilewright/dialect/stablehlo/ReductionOps.h"
+#include "tilewright/transform/simplify/Constants.h"
+#include "tilewright/transform/simplify/Patterns.h"
+
+using namespace mlir;
+
+namespace tilewright::simplify {
+namespace {
+
+using stablehlo::DotDimensionNumbersAttr;
+
+/// The dimensions of an operand that are neither batching nor contracting.
+SmallVector<int64_t> freeDims(int64_t rank, ArrayRef<int64_t> batching,
+                              ArrayRef<int64_t> contracting) {
+  SmallVector<int64_t> dims;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (!llvm::is_contained(batching, dim) && !llvm::is_contained(contracting, dim))
+      dims.push_back(dim);
+  return dims;
+}
+
+/// An operand that is transposed: its dimensions are called by other numbers.
+LogicalResult foldTransposedOperand(stablehlo::DotGeneralOp op, PatternRewriter &rewriter) {
+  DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
+  SmallVector<int64_t> batching[2] = {to_vector(numbers.getLhsBatchingDimensions()),
+                                      to_vector(numbers.getRhsBatchingDimensions())};
+  SmallVector<int64_t> contracting[2] = {to_vector(numbers.getLhsContractingDimensions()),
+                                         to_vector(numbers.getRhsContractingDimensions())};
+  Value operands[2] = {op.getLhs(), op.getRhs()};
+  bool changed = false;
+  for (int side = 0; side < 2; ++side) {
+    auto transpose = operands[side].getDefiningOp<stablehlo::TransposeOp>();
+    if (!transpose || !isStatic(transpose))
+      continue;
+    ArrayRef<int64_t> permutation = transpose.getPermutation();
+    auto renamed = [&](ArrayRef<int64_t> dims) {
+      SmallVector<int64_t> result;
+      for (int64_t dim : dims)
+        result.push_back(permutation[static_cast<size_t>(dim)]);
+      return result;
+    };
+    // The free dimensions appear in the result, in their order.
+    if (!llvm::is_sorted(renamed(
+            freeDims(static_cast<int64_t>(permutation.size()), batching[side], contracting[side]))))
+      continue;
+    batching[side] = renamed(batching[side]);
+    contracting[side] = renamed(contracting[side]);
+    operands[side] = transpose.getOperand();
+    changed = true;
+  }
+  if (!changed)
+    return failure();
+  rewriter.replaceOpWithNewOp<stablehlo::DotGeneralOp>(
+      op, op.getType(), operands[0], operands[1],
+      DotDimensionNumbersAttr::get(op.getContext(), batching[0], batching[1], contracting[0],
+                                   contracting[1]),
+      op.getPrecisionConfigAttr(), op.getAlgorithmAttr());
+  return success();
+}
+
+/// (a b)' = b' a': a transpose that only exchanges the two sides.
+LogicalResult foldTransposedResult(stablehlo::TransposeOp op, PatternRewriter &rewriter) {
+  auto dot = op.getOperand().getDefiningOp<stablehlo::DotGeneralOp>();
+  if (!dot || !dot->hasOneUse() || !isStatic(dot) || dot.getAlgorithm())
+    return failure();
+  if (typeOf(dot.getLhs()).getElementType() != typeOf(dot.getRhs()).getElementType())
+    return failure();
+  DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
+  const auto batch = static_cast<int64_t>(numbers.getLhsBatchingDimensions().size());
+  const auto lhsFree = static_cast<int64_t>(freeDims(typeOf(dot.getLhs()).getRank(),
+                                                     numbers.getLhsBatchingDimensions(),
+                                                     numbers.getLhsContractingDimensions())
+                                                .size());
+  const int64_t rank = op.getType().getRank();
+  SmallVector<int64_t> exchange;
+  for (int64_t dim = 0; dim < batch; ++dim)
+    exchange.push_back(dim);
+  for (int64_t dim = batch + lhsFree; dim < rank; ++dim)
+    exchange.push_back(dim);
+  for (int64_t dim = batch; dim < batch + lhsFree; ++dim)
+    exchange.push_back(dim);
+  if (ArrayRef<int64_t>(exchange) != op.getPermutation())
+    return failure();
+  ArrayAttr precision = dot.getPrecisionConfigAttr();
+  if (precision && precision.size() == 2)
+    precision = rewriter.getArrayAttr({precision[1], precision[0]});
+  rewriter.setInsertionPoint(dot);
+  auto swapped = stablehlo::DotGeneralOp::create(
+      rewriter, dot.getLoc(), op.getType(), dot.getRhs(), dot.getLhs(),
+      DotDimensionNumbersAttr::get(
+          op.getContext(), numbers.getRhsBatchingDimensions(), numbers.getLhsBatchingDimensions(),
+          numbers.getRhsContractingDimensions(), numbers.getLhsContractingDimensions()),
+      precision, nullptr);
+  rewriter.replaceOp(op, swapped);
+  return success();
+}
+
+/// Nothing to sum, or one product per result: a product of broadcasts. A product per row
+/// and column both of one element: products and their sum.
+LogicalResult expandDegenerate(stablehlo::DotGeneralOp op, PatternRewriter &rewriter) {
+  RankedTensorType lhs = typeOf(op.getLhs()), rhs = typeOf(op.getRhs()), result = op.getType();
+  if (!lhs.hasStaticShape() || !rhs.hasStaticShape() || !result.hasStaticShape() ||
+      op.getAlgorithm())
+    return failure();
+  Type element = result.getElementType();
+  if (lhs.getElementType() != element || rhs.getElementType() != element)
+    return failure();
+  DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
+  int64_t contracted = 1;
+  for (int64_t dim : numbers.getLhsContractingDimensions())
+    contracted *= lhs.getDimSize(static_cast<unsigned>(dim));
+  auto lhsFree = freeDims(lhs.getRank(), numbers.getLhsBatchingDimensions(),
+                          numbers.getLhsContractingDimensions());
+  auto rhsFree = freeDims(rhs.getRank(), numbers.getRhsBatchingDimensions(),
+                          numbers.getRhsContractingDimensions());
+  int64_t rows = 1, columns = 1;
+  for (int64_t dim : lhsFree)
+    rows *= lhs.getDimSize(static_cast<unsigned>(dim));
+  for (int64_t dim : rhsFree)
+    columns *= rhs.getDimSize(static_cast<unsigned>(dim));
+
+  const bool outer = contracted == 1;
+  // Inner products of narrow floats are summed in a wider type by the library.
+  const bool inner =
+      rows == 1 && columns == 1 && contracted > 1 &&
+      (element.isF32() || element.isF64() || element.isInteger(32) || element.isInteger(64));
+  if (!outer && !inner)
+    return failure();
+
+  // Both sides as [batch…, lhs free…, rhs free…, contracted…].
+  const auto batch = static_cast<int64_t>(numbers.getLhsBatchingDimensions().size());
+  const auto lhsCount = static_cast<int64_t>(lhsFree.size());
+  SmallVector<int64_t> shape(result.getShape());
+  for (int64_t dim : numbers.getLhsContractingDimensions())
+    shape.push_back(lhs.getDimSize(static_cast<unsigned>(dim)));
+  auto place = [&](RankedTensorType type, ArrayRef<int64_t> batching, ArrayRef<int64_t> free,
+                   ArrayRef<int64_t> contracting, int64_t firstFree) {
+    SmallVector<int64_t> dims(static_cast<size_t>(type.getRank()));
+    for (auto [index, dim] : llvm::enumerate(batching))
+      dims[static_cast<size_t>(dim)] = static_cast<int64_t>(index);
+    for (auto [index, dim] : llvm::enumerate(free))
+      dims[static_cast<size_t>(dim)] = firstFree + static_cast<int64_t>(index);
+    for (auto [index, dim] : llvm::enumerate(contracting))
+      dims[static_cast<size_t>(dim)] = result.getRank() + static_cast<int64_t>(index);
+    return dims;
+  };
+  auto spread = [&](Value value, ArrayRef<int64_t> dims) -> Value {
+    // broadcast_in_dim takes dimensions in any order.
+    return stablehlo::BroadcastInDimOp::create(rewriter, op.getLoc(),
+                                               RankedTensorType::get(shape, element), value, dims);
+  };
+  Value a = spread(op.getLhs(), place(lhs, numbers.getLhsBatchingDimensions(), lhsFree,
+                                      numbers.getLhsContractingDimensions(), batch));
+  Value b = spread(op.getRhs(), place(rhs, numbers.getRhsBatchingDimensions(), rhsFree,
+                                      numbers.getRhsContractingDimensions(), batch + lhsCount));
+  Value product = stablehlo::MultiplyOp::create(rewriter, op.getLoc(), a.getType(), a, b);
+  if (outer) {
+    rewriter.replaceOp(op, reshapeTo(rewriter, op.getLoc(), product, result));
+    return success();
+  }
+  auto scalar = RankedTensorType::get({}, element);
+  Value zero = makeNumber(rewriter, op.getLoc(), scalar, 0);
+  SmallVector<int64_t> dims;
+  for (int64_t dim = result.getRank(); dim < static_cast<int64_t>(shape.size()); ++dim)
+    dims.push_back(dim);
+  auto reduce = stablehlo::ReduceOp::create(rewriter, op.getLoc(), TypeRange{result},
+                                            ValueRange{product}, ValueRange{zero}, dims);
+  {
+    OpBuilder::InsertionGuard guard(rewriter);
+    Block *body =
+        rewriter.createBlock(&reduce.getBody(), {}, {scalar, scalar}, {op.getLoc(), op.getLoc()});
+    Value sum = stablehlo::AddOp::create(rewriter, op.getLoc(), scalar, body->getArgument(0),
+                                         body->getArgument(1));
+    stablehlo::ReturnOp::create(rewriter, op.getLoc(), sum);
+  }
+  rewriter.replaceOp(op, reduce);
+  return success();
+}
+
+/// A sum of nothing is zero.
+LogicalResult contractNothing(stablehlo::DotGeneralOp op, PatternRewriter &rewriter) {
+  if (!isStatic(op.getLhs()) || !isStatic(op) || typeOf(op.getLhs()).getNumElements() != 0 ||
+      !isa<IntegerType, FloatType, ComplexType>(op.getType().getElementType()))
+    return failure();
+  rewriter.replaceOp(op, makeNumber(rewriter, op.getLoc(), op.getType(), 0));
+  return success();
+}
+
+} // namespace
+
+void addProductPatterns(RewritePatternSet &patterns) {
+  addPattern<stablehlo::DotGeneralOp>(patterns, foldTransposedOperand);
+  addPattern<stablehlo::TransposeOp>(patterns, foldTransposedResult);
+  addPattern<stablehlo::DotGeneralOp>(patterns, expandDegenerate);
+  addPattern<stablehlo::DotGeneralOp>(patterns, contractNothing);
+}
+
+} // namespace tilewright::simplify

@@ -1,0 +1,141 @@
+// What the host may know of a kernel: what it may overwrite, and what it costs.
+#include "tilewright/transform/tile/EmitKernel.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace tilewright::tile {
+
+static int64_t bytesOf(Type type) {
+  if (auto complex = dyn_cast<ComplexType>(type))
+    return 2 * bytesOf(complex.getElementType());
+  if (type.isIndex())
+    return 8;
+  return std::max<int64_t>(1, type.getIntOrFloatBitWidth() / 8);
+}
+
+//===- Aliases ------------------------------------------------------------===//
+
+/// Whether a load reads exactly what a store writes.
+static bool sameBox(LoadOp load, StoreOp store) {
+  auto unitStrides = [](std::optional<ArrayRef<int64_t>> strides) {
+    return !strides || llvm::all_of(*strides, [](int64_t stride) { return stride == 1; });
+  };
+  return load.getSource().getType() == store.getTarget().getType() &&
+         load.getResult().getType() == store.getTile().getType() &&
+         ValueRange(load.getOffsets()) == ValueRange(store.getOffsets()) &&
+         unitStrides(load.getStrides()) && unitStrides(store.getStrides());
+}
+
+/// What is written, or kept for others: these run in the order of their levels, and those of
+/// one level and one box together, each element being read once.
+static bool isRoot(Operation *op) { return isa<StoreOp, ReduceOp, ScanOp, DotOp>(op); }
+
+/// The number of roots that stand before one another on the way to `op`.
+static int64_t levelOf(Operation *op, llvm::DenseMap<Operation *, int64_t> &levels) {
+  if (auto found = levels.find(op); found != levels.end())
+    return found->second;
+  int64_t level = 0;
+  for (Value operand : op->getOperands())
+    if (Operation *source = operand.getDefiningOp())
+      level = std::max(level, levelOf(source, levels) + (isRoot(source) ? 1 : 0));
+  return levels[op] = level;
+}
+
+/// Whether what is loaded is used only before `store` writes, or with it at the same element.
+static bool usedInTime(Value tile, StoreOp store, llvm::DenseMap<Operation *, int64_t> &levels) {
+  for (Operation *user : tile.getUsers()) {
+    if (isRoot(user)) {
+      if (user == store || levelOf(user, levels) < levelOf(store, levels))
+        continue;
+      auto other = dyn_cast<StoreOp>(user);
+      if (!other || levelOf(user, levels) != levelOf(store, levels) ||
+          other.getTile().getType() != store.getTile().getType())
+        return false;
+      continue;
+    }
+    auto map = dyn_cast<MapOp>(user);
+    if (!map || !llvm::all_of(map.getResults(),
+                              [&](Value result) { return usedInTime(result, store, levels); }))
+      return false;
+  }
+  return true;
+}
+
+SmallVector<std::pair<int64_t, int64_t>> findAliases(KernelOp kernel) {
+  SmallVector<std::pair<int64_t, int64_t>> aliases;
+  llvm::SmallDenseSet<int64_t> taken;
+  llvm::DenseMap<Operation *, int64_t> levels;
+  for (auto [r, output] : llvm::enumerate(kernel.getOutputs())) {
+    if (!output.hasOneUse())
+      continue;
+    auto store = dyn_cast<StoreOp>(*output.user_begin());
+    if (!store)
+      continue;
+    for (auto [i, input] : llvm::enumerate(kernel.getInputs())) {
+      if (taken.contains(static_cast<int64_t>(i)) || input.use_empty())
+        continue;
+      const bool fits = llvm::all_of(input.getUsers(), [&](Operation *user) {
+        auto load = dyn_cast<LoadOp>(user);
+        return load && sameBox(load, store) && usedInTime(load.getResult(), store, levels);
+      });
+      if (!fits)
+        continue;
+      aliases.push_back({static_cast<int64_t>(r), static_cast<int64_t>(i)});
+      taken.insert(static_cast<int64_t>(i));
+      break;
+    }
+  }
+  return aliases;
+}
+
+//===- Cost ---------------------------------------------------------------===//
+
+/// Operations of one pass through a region; a function such as exp counts for ten.
+static int64_t flopsOf(Region &region) {
+  int64_t flops = 0;
+  region.walk([&](Operation *op) {
+    StringRef dialect = op->getName().getDialectNamespace();
+    if (dialect == "math")
+      flops +=
+          isa<math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp, math::FmaOp>(op) ? 1 : 10;
+    else if (dialect == "complex")
+      flops += 4;
+    else if (dialect == "arith" && !op->hasTrait<OpTrait::ConstantLike>())
+      flops += 1;
+  });
+  return flops;
+}
+
+Cost costPerPoint(KernelOp kernel) {
+  Cost cost;
+  auto elements = [](Value tile) {
+    return cast<RankedTensorType>(tile.getType()).getNumElements();
+  };
+  auto bytes = [&](Value tile) {
+    return elements(tile) * bytesOf(cast<RankedTensorType>(tile.getType()).getElementType());
+  };
+  for (Operation &op : kernel.getBlock()) {
+    if (auto load = dyn_cast<LoadOp>(op))
+      cost.bytes += bytes(load.getResult());
+    else if (auto gather = dyn_cast<GatherOp>(op))
+      cost.bytes += bytes(gather.getResult());
+    else if (auto store = dyn_cast<StoreOp>(op))
+      cost.bytes += bytes(store.getTile());
+    else if (auto map = dyn_cast<MapOp>(op))
+      cost.flops += elements(map.getResult(0)) * flopsOf(map.getBody());
+    else if (auto reduce = dyn_cast<ReduceOp>(op))
+      cost.flops += elements(reduce.getInputs().front()) * flopsOf(reduce.getCombiner());
+    else if (auto scan = dyn_cast<ScanOp>(op))
+      cost.flops += elements(scan.getInputs().front()) * flopsOf(scan.getCombiner());
+    else if (auto dot = dyn_cast<DotOp>(op))
+      cost.flops += 2 * elements(dot.getResult()) *
+                    cast<RankedTensorType>(dot.getLhs().getType()).getShape().back();
+  }
+  return cost;
+}
+
+} // namespace tilewright::tile

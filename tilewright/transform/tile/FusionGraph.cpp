@@ -1,0 +1,387 @@
+#include "tilewright/transform/tile/FusionGraph.h"
+
+#include "tilewright/dialect/indexing/IndexingRelation.h"
+#include "tilewright/dialect/stablehlo/StablehloOps.h"
+#include "tilewright/transform/tile/LinearForm.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace tilewright::tile {
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+static Type elementOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getElementType();
+}
+
+class GraphBuilder {
+public:
+  GraphBuilder(exec::FusionOp fusion, FusionGraph &graph, std::string &reason)
+      : block(fusion.getBody().front()), context(fusion.getContext()), graph(graph),
+        reason(reason) {}
+
+  bool build() {
+    for (BlockArgument argument : block.getArguments()) {
+      auto type = dyn_cast<RankedTensorType>(argument.getType());
+      if (!type || !type.hasStaticShape())
+        return fail("an input is not a tensor of static shape");
+      addDims(argument);
+    }
+    for (Operation &op : block.without_terminator()) {
+      std::string why;
+      if (!indexing::canTile(&op, &why))
+        return fail("'" + op.getName().getStringRef().str() + "' " + why);
+      addOp(op);
+    }
+    for (Operation &op : block.without_terminator())
+      relate(op);
+    for (Operation &op : block.without_terminator())
+      if (isa<stablehlo::ReshapeOp>(op) && !inputOf(op.getResult(0)))
+        dimensions.unifyLists(dims[op.getOperand(0)], dims[op.getResult(0)]);
+    for (Operation &op : block.without_terminator())
+      addNode(op);
+    for (Value value : block.getTerminator()->getOperands()) {
+      while (auto reshape = value.getDefiningOp<stablehlo::ReshapeOp>())
+        value = reshape.getOperand();
+      graph.outputs.push_back(valueOf(value));
+    }
+    graph.mergeDimensions();
+    return true;
+  }
+
+private:
+  bool fail(std::string why) {
+    reason = std::move(why);
+    return false;
+  }
+
+  void addDims(Value value) {
+    SmallVector<Dimensions::Id> ids;
+    for (int64_t size : shapeOf(value))
+      ids.push_back(dimensions.add(size));
+    dims[value] = std::move(ids);
+  }
+
+  void addOp(Operation &op) {
+    for (Value result : op.getResults())
+      addDims(result);
+    indexing::IndexingRelation relation = *indexing::indexingRelation(&op);
+    SmallVector<Dimensions::Id> domain = dims[op.getResult(0)];
+    for (int64_t size : relation.reducedSizes())
+      domain.push_back(dimensions.add(size));
+    domains[&op] = std::move(domain);
+    relations[&op] = std::move(relation);
+  }
+
+  /// The input that a chain of reshapes begins at; it is another view of memory.
+  BlockArgument inputOf(Value value) {
+    while (auto reshape = value.getDefiningOp<stablehlo::ReshapeOp>())
+      value = reshape.getOperand();
+    return dyn_cast<BlockArgument>(value);
+  }
+
+  /// Makes dimensions equal where an index is a dimension, and pins the others.
+  void relate(Operation &op) {
+    if (isa<stablehlo::ReshapeOp>(op))
+      return;
+    ArrayRef<Dimensions::Id> domain = domains[&op];
+    for (Value result : op.getResults().drop_front())
+      for (auto [a, b] : llvm::zip_equal(dims[op.getResult(0)], dims[result]))
+        dimensions.unify(a, b);
+    for (auto [operand, relation] : llvm::zip_equal(op.getOperands(), relations[&op].operands)) {
+      for (auto [id, expr] : llvm::zip_equal(dims[operand], relation.map.getResults())) {
+        auto dim = dyn_cast<AffineDimExpr>(expr);
+        if (dim && dimensions.sizeOf(domain[dim.getPosition()]) == dimensions.sizeOf(id)) {
+          dimensions.unify(domain[dim.getPosition()], id);
+          continue;
+        }
+        if (isa<AffineConstantExpr>(expr) && dimensions.sizeOf(id) == 1)
+          continue;
+        dimensions.pin(id);
+        expr.walk([&](AffineExpr inner) {
+          if (auto dim = dyn_cast<AffineDimExpr>(inner))
+            dimensions.pin(domain[dim.getPosition()]);
+        });
+      }
+    }
+  }
+
+  void setDomain(Node &node, ArrayRef<Dimensions::Id> domain, size_t resultDims) {
+    for (auto [i, id] : llvm::enumerate(domain)) {
+      if (i == resultDims)
+        node.rank = static_cast<unsigned>(node.sizes.size());
+      for (Dimensions::Id leaf : dimensions.leaves(id)) {
+        node.sizes.push_back(dimensions.sizeOf(leaf));
+        node.classes.push_back(leaf);
+      }
+    }
+    if (domain.size() == resultDims)
+      node.rank = static_cast<unsigned>(node.sizes.size());
+  }
+
+  ValueRef valueOf(Value value) {
+    if (auto found = values.find(value); found != values.end())
+      return found->second;
+    // The first use of an input, or of a reshape of one.
+    BlockArgument argument = inputOf(value);
+    Node node;
+    node.input = static_cast<int>(argument.getArgNumber());
+    node.elementTypes.push_back(elementOf(value));
+    setDomain(node, dims[value], dims[value].size());
+    graph.nodes.push_back(std::move(node));
+    return values[value] = {static_cast<unsigned>(graph.nodes.size() - 1), 0};
+  }
+
+  void addNode(Operation &op) {
+    if (inputOf(op.getResult(0)))
+      return;
+    Node node;
+    node.op = &op;
+    for (Value result : op.getResults())
+      node.elementTypes.push_back(elementOf(result));
+    ArrayRef<Dimensions::Id> domain = domains[&op];
+    const indexing::IndexingRelation &relation = relations[&op];
+    setDomain(node, domain, relation.resultRank);
+
+    // The original dimensions in terms of the new ones.
+    SmallVector<LinearForm> forms;
+    size_t position = 0;
+    for (Dimensions::Id id : domain) {
+      SmallVector<Dimensions::Id> leaves = dimensions.leaves(id);
+      LinearForm form(node.sizes.size());
+      int64_t stride = 1;
+      for (size_t i = leaves.size(); i-- > 0;) {
+        form.coefficients[position + i] = stride;
+        stride *= dimensions.sizeOf(leaves[i]);
+      }
+      position += leaves.size();
+      forms.push_back(std::move(form));
+    }
+    if (auto iota = dyn_cast<stablehlo::IotaOp>(op)) {
+      const LinearForm &form = forms[iota.getIotaDimension()];
+      for (auto [dim, stride] : llvm::enumerate(form.coefficients))
+        if (stride != 0)
+          node.iotaStrides.push_back({static_cast<unsigned>(dim), stride});
+    }
+    for (auto [operand, operandRelation] : llvm::zip_equal(op.getOperands(), relation.operands))
+      node.operands.push_back(edge(operand, operandRelation, forms, node));
+    graph.nodes.push_back(std::move(node));
+    for (Value result : op.getResults())
+      values[result] = {static_cast<unsigned>(graph.nodes.size() - 1),
+                        cast<OpResult>(result).getResultNumber()};
+  }
+
+  Edge edge(Value operand, const indexing::OperandRelation &relation, ArrayRef<LinearForm> forms,
+            const Node &node) {
+    Edge edge;
+    edge.source = valueOf(operand);
+    SmallVector<AffineExpr> exprs;
+    for (const LinearForm &form : forms)
+      exprs.push_back(form.toExpr(context));
+    for (auto [id, expr, size] :
+         llvm::zip_equal(dims[operand], relation.map.getResults(), shapeOf(operand))) {
+      std::optional<LinearForm> form = linearForm(expr, forms, node.sizes);
+      AffineExpr general = expr.replaceDims(exprs);
+      if (relation.mayLeave)
+        edge.bounds.push_back({form ? form->toExpr(context) : general, size});
+      SmallVector<Dimensions::Id> leaves = dimensions.leaves(id);
+      SmallVector<AffineExpr> index(leaves.size());
+      for (size_t i = leaves.size(); i-- > 0;) {
+        const int64_t minor = dimensions.sizeOf(leaves[i]);
+        auto parts = i > 0 && form ? form->divide(minor, node.sizes) : std::nullopt;
+        index[i] = i == 0 && form ? form->toExpr(context)
+                   : parts        ? parts->second.toExpr(context)
+                   : i == 0       ? general
+                                  : general % minor;
+        if (i > 0) {
+          form = parts ? std::optional(parts->first) : std::nullopt;
+          general = general.floorDiv(minor);
+        }
+      }
+      llvm::append_range(edge.index, index);
+    }
+    return edge;
+  }
+
+  Block &block;
+  MLIRContext *context;
+  FusionGraph &graph;
+  std::string &reason;
+  Dimensions dimensions;
+  llvm::DenseMap<Value, SmallVector<Dimensions::Id>> dims;
+  llvm::DenseMap<Operation *, SmallVector<Dimensions::Id>> domains;
+  llvm::DenseMap<Operation *, indexing::IndexingRelation> relations;
+  llvm::DenseMap<Value, ValueRef> values;
+};
+
+std::optional<FusionGraph> FusionGraph::create(exec::FusionOp fusion, std::string &reason) {
+  FusionGraph graph;
+  if (!GraphBuilder(fusion, graph, reason).build())
+    return std::nullopt;
+  return graph;
+}
+
+ElementsAttr FusionGraph::constantOf(ValueRef value) const {
+  for (;;) {
+    const Node &node = nodes[value.node];
+    if (!node.op)
+      return {};
+    if (auto constant = dyn_cast<stablehlo::ConstantOp>(node.op))
+      return constant.getValue();
+    if (!isa<stablehlo::BroadcastInDimOp, stablehlo::ReshapeOp, stablehlo::TransposeOp,
+             stablehlo::SliceOp, stablehlo::ReverseOp>(node.op))
+      return {};
+    value = node.operands.front().source;
+  }
+}
+
+bool FusionGraph::isEmpty(ValueRef value) const {
+  return llvm::is_contained(nodes[value.node].shape(), 0);
+}
+
+//===- Merging ------------------------------------------------------------===//
+
+/// The positions of a list at which `major` stands, provided that each is followed by `minor`
+/// and nothing else is; nothing otherwise.
+static bool standTogether(ArrayRef<Dimensions::Id> list, Dimensions::Id major,
+                          Dimensions::Id minor) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (list[i] == major && (i + 1 == list.size() || list[i + 1] != minor))
+      return false;
+    if (list[i] == minor && (i == 0 || list[i - 1] != major))
+      return false;
+  }
+  return true;
+}
+
+bool FusionGraph::canMerge(Dimensions::Id major, Dimensions::Id minor) const {
+  if (major == minor)
+    return false;
+  for (const Node &node : nodes) {
+    ArrayRef<Dimensions::Id> classes = node.classes;
+    if (!standTogether(classes.take_front(node.rank), major, minor) ||
+        !standTogether(classes.drop_front(node.rank), major, minor))
+      return false;
+    auto isConcerned = [&](unsigned dim) { return classes[dim] == major || classes[dim] == minor; };
+    for (auto [dim, stride] : node.iotaStrides)
+      if (isConcerned(dim))
+        return false;
+    for (const Edge &edge : node.operands) {
+      ArrayRef<Dimensions::Id> source = nodes[edge.source.node].classes;
+      for (auto [p, expr] : llvm::enumerate(edge.index)) {
+        if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+          // Pairs are read as pairs, in the same order.
+          const unsigned q = dim.getPosition();
+          if (source[p] != classes[q] &&
+              (isConcerned(q) || source[p] == major || source[p] == minor))
+            return false;
+          if (source[p] == major) {
+            auto next = dyn_cast<AffineDimExpr>(edge.index[p + 1]);
+            if (!next || next.getPosition() != q + 1)
+              return false;
+          }
+          continue;
+        }
+        if (source[p] == major || source[p] == minor)
+          return false;
+        bool concerned = false;
+        expr.walk([&](AffineExpr inner) {
+          if (auto dim = dyn_cast<AffineDimExpr>(inner))
+            concerned |= isConcerned(dim.getPosition());
+        });
+        if (concerned)
+          return false;
+      }
+      for (const Bound &bound : edge.bounds) {
+        bool concerned = false;
+        bound.index.walk([&](AffineExpr inner) {
+          if (auto dim = dyn_cast<AffineDimExpr>(inner))
+            concerned |= isConcerned(dim.getPosition());
+        });
+        // An index that is the dimension itself, all of it, never leaves.
+        auto dim = dyn_cast<AffineDimExpr>(bound.index);
+        if (concerned && !(dim && node.sizes[dim.getPosition()] == bound.size))
+          return false;
+      }
+    }
+  }
+  return true;
+}
+
+/// Renames the dimensions in `expr` by their new positions.
+static AffineExpr renamed(AffineExpr expr, ArrayRef<unsigned> position) {
+  SmallVector<AffineExpr> dims;
+  for (unsigned p : position)
+    dims.push_back(getAffineDimExpr(p, expr.getContext()));
+  return expr.replaceDims(dims);
+}
+
+/// Joins every place where `minor` follows `major` into one dimension.
+void FusionGraph::merge(Dimensions::Id major, Dimensions::Id minor) {
+  // The operand side first, while the sources still have their old dimensions.
+  for (Node &node : nodes)
+    for (Edge &edge : node.operands) {
+      ArrayRef<Dimensions::Id> source = nodes[edge.source.node].classes;
+      SmallVector<AffineExpr> index;
+      for (auto [p, expr] : llvm::enumerate(edge.index))
+        if (source[p] != minor)
+          index.push_back(expr);
+      edge.index = std::move(index);
+    }
+  for (Node &node : nodes) {
+    SmallVector<int64_t> sizes;
+    SmallVector<Dimensions::Id> classes;
+    SmallVector<unsigned> position;
+    unsigned rank = node.rank;
+    for (size_t d = 0; d < node.sizes.size(); ++d) {
+      if (node.classes[d] == minor) {
+        sizes.back() *= node.sizes[d];
+        rank -= d < node.rank;
+      } else {
+        sizes.push_back(node.sizes[d]);
+        classes.push_back(node.classes[d]);
+      }
+      position.push_back(static_cast<unsigned>(sizes.size() - 1));
+    }
+    for (Edge &edge : node.operands) {
+      for (AffineExpr &expr : edge.index)
+        expr = renamed(expr, position);
+      for (Bound &bound : edge.bounds)
+        bound.index = renamed(bound.index, position);
+    }
+    for (auto &[dim, stride] : node.iotaStrides)
+      dim = position[dim];
+    node.sizes = std::move(sizes);
+    node.classes = std::move(classes);
+    node.rank = rank;
+  }
+}
+
+void FusionGraph::mergeDimensions() {
+  // A dimension of its whole size never leaves its bounds.
+  for (Node &node : nodes)
+    for (Edge &edge : node.operands)
+      llvm::erase_if(edge.bounds, [&](const Bound &bound) {
+        auto dim = dyn_cast<AffineDimExpr>(bound.index);
+        return dim && node.sizes[dim.getPosition()] <= bound.size;
+      });
+  // Every pair that can be joined stands somewhere; one that cannot never will.
+  llvm::DenseSet<std::pair<Dimensions::Id, Dimensions::Id>> refused;
+  for (size_t n = 0; n < nodes.size(); ++n)
+    for (size_t i = 0; i + 1 < nodes[n].classes.size();) {
+      const std::pair pair(nodes[n].classes[i], nodes[n].classes[i + 1]);
+      if (i + 1 != nodes[n].rank && !refused.contains(pair) && canMerge(pair.first, pair.second)) {
+        merge(pair.first, pair.second);
+        continue;
+      }
+      if (i + 1 != nodes[n].rank)
+        refused.insert(pair);
+      ++i;
+    }
+}
+
+} // namespace tilewright::tile

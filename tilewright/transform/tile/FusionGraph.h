@@ -1,0 +1,82 @@
+// FusionGraph: the body of a fusion in coordinates of its own, where adjacent dimensions
+// that every op treats alike are one.
+#ifndef TILEWRIGHT_TRANSFORM_TILE_FUSIONGRAPH_H
+#define TILEWRIGHT_TRANSFORM_TILE_FUSIONGRAPH_H
+
+#include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/transform/tile/Dimensions.h"
+
+#include "mlir/IR/AffineExpr.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright::tile {
+
+/// A value of the fusion: a result of a node.
+struct ValueRef {
+  unsigned node = 0;
+  unsigned result = 0;
+};
+
+/// Where an operand is inside its bounds: `index` (of the domain) lies in [0, size).
+struct Bound {
+  mlir::AffineExpr index;
+  int64_t size;
+};
+
+struct Edge {
+  ValueRef source;
+  /// Index into the source, in its coordinates, as a function of the domain of the user.
+  llvm::SmallVector<mlir::AffineExpr> index;
+  /// Conditions under which the element comes from this operand at all.
+  llvm::SmallVector<Bound> bounds;
+};
+
+/// One op of the fusion, or an input.
+struct Node {
+  mlir::Operation *op = nullptr; // null for an input
+  int input = -1;
+  /// Element type of each result, as StableHLO has it.
+  llvm::SmallVector<mlir::Type> elementTypes;
+  /// The domain: dimensions of the results, then reduced ones.
+  llvm::SmallVector<int64_t> sizes;
+  llvm::SmallVector<Dimensions::Id> classes;
+  unsigned rank = 0;
+  llvm::SmallVector<Edge> operands;
+  /// For an iota: the value is the sum of index * stride over these dimensions.
+  llvm::SmallVector<std::pair<unsigned, int64_t>> iotaStrides;
+
+  llvm::ArrayRef<int64_t> shape() const { return llvm::ArrayRef(sizes).take_front(rank); }
+};
+
+class FusionGraph {
+public:
+  /// Nothing, with the reason, where an op has no place in a kernel.
+  static std::optional<FusionGraph> create(exec::FusionOp fusion, std::string &reason);
+
+  std::vector<Node> nodes;
+  /// What the fusion yields. A reshape of a whole output is free, so it is not there.
+  llvm::SmallVector<ValueRef> outputs;
+
+  const Node &node(ValueRef value) const { return nodes[value.node]; }
+  mlir::Type elementType(ValueRef value) const {
+    return nodes[value.node].elementTypes[value.result];
+  }
+  /// The element of a value that is one constant everywhere; null otherwise.
+  mlir::ElementsAttr constantOf(ValueRef value) const;
+  /// Whether a value has no elements.
+  bool isEmpty(ValueRef value) const;
+
+private:
+  friend class GraphBuilder;
+  void mergeDimensions();
+  bool canMerge(Dimensions::Id major, Dimensions::Id minor) const;
+  void merge(Dimensions::Id major, Dimensions::Id minor);
+};
+
+} // namespace tilewright::tile
+
+#endif // TILEWRIGHT_TRANSFORM_TILE_FUSIONGRAPH_H

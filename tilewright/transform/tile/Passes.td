@@ -1,0 +1,38 @@
+#ifndef TILEWRIGHT_TRANSFORM_TILE_PASSES_TD
+#define TILEWRIGHT_TRANSFORM_TILE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def TileFusionsPass : Pass<"tile-fusions", "::mlir::ModuleOp"> {
+  let summary = "Makes a `tile.kernel` of each `exec.fusion` and launches it";
+  let description = [{
+    A fusion says which ops run together; a kernel says how one point of a grid does its
+    part. Dimensions that all ops treat alike become one, a tile of the largest output is
+    chosen, and the part of every other value that it needs follows from the ops' indexing
+    relations.
+
+    Before:
+      %r = exec.fusion "exp_sum" (%x) : (tensor<64x512xf32>) -> tensor<64xf32> { exp; reduce }
+    After:
+      %r = exec.launch @exp_sum(%x) {exec.cost = {bytes = …, flops = …}} : …
+      tile.kernel @exp_sum grid [16] inputs 1 { load; map; reduce; store }
+
+    Expects: fusions of StableHLO ops on tensors of static shape; `exec.target` on the module,
+    a dictionary with `cores`, `vector_bytes`, `l1_bytes`, `min_parallel_items`, or nothing.
+    Gives: no fusions. One that cannot be a kernel falls apart into kernels of single ops;
+    an op that cannot be one either stands alone again. Both are missed remarks with a reason.
+    Numerics: reductions are in any order; nothing else changes.
+  }];
+  let statistics = [
+    Statistic<"numKernels", "kernels", "Kernels made">,
+    Statistic<"numSplit", "fusions-split", "Fusions that fell apart">
+  ];
+  let dependentDialects = [
+    "::tilewright::exec::ExecDialect", "::tilewright::tile::TileDialect",
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::complex::ComplexDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
+#endif // TILEWRIGHT_TRANSFORM_TILE_PASSES_TD

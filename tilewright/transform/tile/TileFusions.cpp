@@ -1,0 +1,175 @@
+#include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/indexing/IndexingRelation.h"
+#include "tilewright/dialect/stablehlo/StablehloOps.h"
+#include "tilewright/dialect/tile/TileDialect.h"
+#include "tilewright/transform/tile/EmitKernel.h"
+#include "tilewright/transform/tile/Passes.h"
+#include "tilewright/transform/tile/Tiling.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+
+#define DEBUG_TYPE "tile-fusions"
+
+using namespace mlir;
+
+namespace tilewright::tile {
+#define GEN_PASS_DEF_TILEFUSIONSPASS
+#include "tilewright/transform/tile/Passes.h.inc"
+} // namespace tilewright::tile
+
+namespace tilewright::tile {
+
+/// A name that can follow `@` without quotes.
+static std::string symbolName(StringRef name) {
+  std::string symbol;
+  for (char c : name)
+    symbol += llvm::isAlnum(c) || c == '_' ? c : '_';
+  if (symbol.empty() || llvm::isDigit(symbol.front()))
+    symbol.insert(0, "k");
+  return symbol;
+}
+
+/// Replaces the fusion by a launch of a new kernel; on refusal leaves it, with the reason.
+static bool tileFusion(exec::FusionOp fusion, SymbolTable &symbols, const Capacities &capacities,
+                       std::string &reason) {
+  if (fusion.getNumResults() == 0) {
+    reason = "it has no results";
+    return false;
+  }
+  std::optional<FusionGraph> graph = FusionGraph::create(fusion, reason);
+  if (!graph)
+    return false;
+  std::optional<Tiling> tiling = Tiling::create(*graph, capacities, reason);
+  if (!tiling)
+    return false;
+
+  OpBuilder builder(fusion.getContext());
+  SmallVector<int> inputs;
+  KernelOp kernel =
+      emitKernel(builder, fusion.getLoc(), symbolName(fusion.getName()), *graph, *tiling, inputs);
+  symbols.insert(kernel);
+  mergeMaps(kernel);
+
+  builder.setInsertionPoint(fusion);
+  SmallVector<Value> operands;
+  for (int input : inputs)
+    operands.push_back(fusion.getInputs()[static_cast<unsigned>(input)]);
+  auto launch = exec::LaunchOp::create(builder, fusion.getLoc(), fusion.getResultTypes(),
+                                       kernel.getSymName(), operands, DenseI64ArrayAttr());
+  SmallVector<int64_t> aliases;
+  for (auto [result, input] : findAliases(kernel)) {
+    // Memory that is given twice is read in two ways.
+    if (llvm::count(operands, operands[static_cast<size_t>(input)]) != 1)
+      continue;
+    aliases.push_back(result);
+    aliases.push_back(input);
+  }
+  if (!aliases.empty())
+    launch.setAliases(aliases);
+  const Cost cost = costPerPoint(kernel);
+  launch->setDiscardableAttr(
+      "exec.cost", builder.getDictionaryAttr(
+                       {builder.getNamedAttr("bytes", builder.getI64IntegerAttr(cost.bytes)),
+                        builder.getNamedAttr("flops", builder.getI64IntegerAttr(cost.flops))}));
+  fusion.replaceAllUsesWith(launch.getResults());
+  fusion.erase();
+  return true;
+}
+
+/// Moves the ops of a fusion to where it stands. Gives those that might be kernels by themselves,
+/// each in a fusion of its own.
+static SmallVector<exec::FusionOp> fallApart(exec::FusionOp fusion) {
+  OpBuilder builder(fusion);
+  IRMapping mapping;
+  Block &body = fusion.getBody().front();
+  mapping.map(body.getArguments(), fusion.getInputs());
+  SmallVector<exec::FusionOp> singles;
+  for (Operation &op : body.without_terminator()) {
+    Operation *copy = builder.clone(op, mapping);
+    // A constant stays a constant; everything else takes its operands along.
+    if (isa<stablehlo::ConstantOp>(op) || !indexing::canTile(&op))
+      continue;
+    SmallVector<Value> inputs;
+    for (Value operand : copy->getOperands())
+      if (!llvm::is_contained(inputs, operand))
+        inputs.push_back(operand);
+    std::string name = op.getName().stripDialect().str();
+    auto single = exec::FusionOp::create(builder, op.getLoc(), op.getResultTypes(), name, inputs,
+                                         builder.getStringAttr("left of a fusion"));
+    Block *block = builder.createBlock(&single.getBody());
+    IRMapping inside;
+    for (Value input : inputs) {
+      auto constant = input.getDefiningOp<stablehlo::ConstantOp>();
+      Value argument = block->addArgument(input.getType(), input.getLoc());
+      auto dense = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : nullptr;
+      inside.map(input,
+                 dense && dense.isSplat() ? builder.clone(*constant)->getResult(0) : argument);
+    }
+    Operation *inner = builder.clone(*copy, inside);
+    exec::YieldOp::create(builder, op.getLoc(), inner->getResults());
+    builder.setInsertionPoint(fusion);
+    copy->replaceAllUsesWith(single.getResults());
+    mapping.map(op.getResults(), single.getResults());
+    copy->erase();
+    singles.push_back(single);
+  }
+  for (auto [result, value] :
+       llvm::zip_equal(fusion.getResults(), body.getTerminator()->getOperands()))
+    result.replaceAllUsesWith(mapping.lookupOrDefault(value));
+  fusion.erase();
+  return singles;
+}
+
+/// Puts the op of a fusion that holds one op back where the fusion stands.
+static void unwrap(exec::FusionOp fusion) {
+  OpBuilder builder(fusion);
+  IRMapping mapping;
+  Block &body = fusion.getBody().front();
+  mapping.map(body.getArguments(), fusion.getInputs());
+  for (Operation &op : body.without_terminator())
+    builder.clone(op, mapping);
+  for (auto [result, value] :
+       llvm::zip_equal(fusion.getResults(), body.getTerminator()->getOperands()))
+    result.replaceAllUsesWith(mapping.lookupOrDefault(value));
+  fusion.erase();
+}
+
+namespace {
+struct TileFusionsPass : impl::TileFusionsPassBase<TileFusionsPass> {
+  void runOnOperation() override {
+    const Capacities capacities =
+        Capacities::of(getOperation()->getAttr(exec::ExecDialect::targetAttr));
+    SymbolTable symbols(getOperation());
+    // Collect first: what falls apart makes new fusions.
+    SmallVector<exec::FusionOp> fusions;
+    getOperation().walk([&](exec::FusionOp fusion) { fusions.push_back(fusion); });
+    for (exec::FusionOp fusion : fusions) {
+      std::string reason;
+      if (tileFusion(fusion, symbols, capacities, reason)) {
+        ++numKernels;
+        continue;
+      }
+      ++numSplit;
+      remark::missed(fusion.getLoc(), remark::RemarkOpts::name("tile-fusion").category(DEBUG_TYPE))
+          << remark::reason("fusion '{0}' falls apart: {1}", fusion.getName(), reason);
+      for (exec::FusionOp single : fallApart(fusion)) {
+        if (tileFusion(single, symbols, capacities, reason)) {
+          ++numKernels;
+          continue;
+        }
+        remark::missed(single.getLoc(), remark::RemarkOpts::name("tile-op").category(DEBUG_TYPE))
+            << remark::reason("'{0}' is no kernel: {1}", single.getName(), reason);
+        unwrap(single);
+      }
+    }
+  }
+};
+} // namespace
+
+} // namespace tilewright::tile

@@ -1,0 +1,88 @@
+// Tiling: which part of every value one point of the grid needs, as a function of the
+// sizes of tiles, and the choice of those sizes.
+#ifndef TILEWRIGHT_TRANSFORM_TILE_TILING_H
+#define TILEWRIGHT_TRANSFORM_TILE_TILING_H
+
+#include "tilewright/transform/tile/FusionGraph.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace tilewright::tile {
+
+/// What is known of the machine. Read from the module; the defaults are for none in particular.
+struct Capacities {
+  int64_t cores = 4;
+  int64_t vectorBytes = 32;
+  int64_t l1Bytes = 32 << 10;
+  /// Fewer elements than this are not worth splitting.
+  int64_t minParallelItems = 16 << 10;
+
+  static Capacities of(mlir::Attribute target);
+};
+
+/// The indices of one dimension of a value at one point of the grid:
+///   follows    constant + scale * m, for m in the point's tile of `main`
+///   whole      constant + scale * l, for l in [0, size)
+/// where `size` 1 and `scale` 1 make it a single index.
+struct Access {
+  int main = -1; // a dimension of the grid's domain, or -1
+  int64_t size = 1;
+  int64_t scale = 1;
+  int64_t constant = 0;
+
+  bool follows() const { return main >= 0; }
+  auto key() const { return std::make_tuple(main, size, scale, constant); }
+  bool operator<(const Access &other) const { return key() < other.key(); }
+  bool operator==(const Access &other) const { return key() == other.key(); }
+};
+using Box = std::vector<Access>;
+
+/// The box of a node's whole domain, given that of its results.
+Box domainBox(const Node &node, const Box &result);
+
+/// Where an operand is read, given the box of the user's domain: the preimage of the box
+/// under the relation. `view` gets the operand's tile index as a function of the domain's
+/// tile index. Indices that are not linear in one dimension need the dimensions that they
+/// depend on in one piece; these are added to `needsWhole`.
+Box operandBox(const Edge &edge, const Node &source, const Box &domain,
+               llvm::SmallVectorImpl<mlir::AffineExpr> &view, std::set<int> &needsWhole);
+
+class Tiling {
+public:
+  /// Finds the domain that the grid covers, and how the outputs follow it.
+  /// Nothing, with the reason, where no sizes of tiles are legal.
+  static std::optional<Tiling> create(const FusionGraph &graph, const Capacities &capacities,
+                                      std::string &reason);
+
+  /// The dimensions of the domain (those of the largest output) and their tiles.
+  llvm::SmallVector<int64_t> sizes, tiles;
+  /// The box of each output.
+  std::vector<Box> outputs;
+
+  int64_t points(int main) const {
+    return (sizes[static_cast<size_t>(main)] + tiles[static_cast<size_t>(main)] - 1) /
+           tiles[static_cast<size_t>(main)];
+  }
+  int64_t tileSize(const Access &access) const {
+    return access.follows() ? tiles[static_cast<size_t>(access.main)] : access.size;
+  }
+
+  /// Whether every index of the access is proved to be inside [0, size): for all points
+  /// of the grid, or only for those elements that outputs keep.
+  bool isInside(const Access &access, int64_t size, bool keptOnly) const;
+
+  /// What the ops ask of the tiles.
+  struct Needs;
+
+private:
+  bool choose(const FusionGraph &graph, const Needs &needs, const Capacities &capacities,
+              std::string &reason);
+};
+
+} // namespace tilewright::tile
+
+#endif // TILEWRIGHT_TRANSFORM_TILE_TILING_H

@@ -1,0 +1,114 @@
+// `tilewright compile`: a program in, an executable file out, and what became of it.
+#include "tilewright/driver/Compile.h"
+#include "tilewright/artifact/Writer.h"
+#include "tilewright/support/Concat.h"
+#include "tilewright/support/Progress.h"
+#include "tools/tilewright/Command.h"
+#include "tools/tilewright/Files.h"
+
+#include <atomic>
+#include <cstdio>
+#include <iostream>
+
+namespace tilewright::tools {
+namespace {
+
+constexpr Flag compileFlags[] = {
+    {"output", "FILE", "where the executable goes (default: the program's name with .twx)"},
+    {"report", "", "print the stages with their times, and what the executable is made of"},
+    {"remarks", "", "print what stages decided and decided against, with the reasons"},
+};
+
+std::string humanBytes(int64_t bytes) {
+  if (bytes < 10'240)
+    return concat(bytes, " B");
+  if (bytes < (int64_t(10) << 20))
+    return concat(bytes >> 10, " KiB");
+  return concat(bytes >> 20, " MiB");
+}
+
+void printReport(const driver::CompileReport &report, const artifact::Executable &executable,
+                 size_t fileBytes) {
+  double total = 0;
+  std::printf("stage            seconds      ops\n");
+  for (const driver::StageReport &stage : report.stages) {
+    std::printf("%-14s %9.4f %8lld\n", stage.name.c_str(), stage.seconds,
+                static_cast<long long>(stage.ops));
+    total += stage.seconds;
+  }
+  std::printf("%-14s %9.4f\n\n", "all", total);
+  size_t launches = 0, libraries = 0, copies = 0, others = 0;
+  for (const artifact::Block &block : executable.blocks)
+    for (const artifact::Step &step : block.steps) {
+      if (std::holds_alternative<artifact::LaunchStep>(step.action))
+        ++launches;
+      else if (std::holds_alternative<artifact::LibraryStep>(step.action))
+        ++libraries;
+      else if (std::holds_alternative<artifact::CopyStep>(step.action))
+        ++copies;
+      else
+        ++others;
+    }
+  std::cout << "steps       " << launches << " launches of " << executable.kernels.size()
+            << " kernels, " << libraries << " library calls, " << copies << " copies, " << others
+            << " others in " << executable.blocks.size() << " blocks\n"
+            << "temporaries " << humanBytes(executable.arenaBytes[0]) << "\n"
+            << "constants   " << humanBytes(static_cast<int64_t>(executable.constants.size()))
+            << "\n"
+            << "object code " << humanBytes(static_cast<int64_t>(executable.object.size())) << "\n"
+            << "file        " << humanBytes(static_cast<int64_t>(fileBytes)) << "\n"
+            << "for         " << executable.target.cpu << "\n";
+}
+
+Status compile(const CommandLine &line) {
+  TILEWRIGHT_ASSIGN(std::string path, onlyFile(line, "compile"));
+  std::string output = line.last("output");
+  if (output.empty())
+    output = concat(path.substr(0, path.rfind('.')), ".twx");
+
+  mlir::DialectRegistry registry;
+  driver::registerCompilerDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  TILEWRIGHT_ASSIGN(auto module, loadProgram(context, path, line.options()));
+
+  driver::CompileReport report;
+  driver::CompileRequest request;
+  request.options = line.options();
+  request.report = &report;
+  request.wantRemarks = line.has("remarks");
+  std::atomic<const char *> stage = "reading";
+  request.progress = [&](const char *name, double) { stage = name; };
+  Result<artifact::Executable> executable = Status(Code::internal, "not compiled");
+  {
+    Progress progress("compiling " + path, [&] { return std::string(stage.load()); });
+    driver::runOnLargeStack([&] { executable = driver::compile(*module, request); });
+  }
+  if (!executable.isOk())
+    return std::move(executable).takeStatus();
+  std::vector<std::byte> bytes = artifact::writeExecutable(*executable);
+  TILEWRIGHT_TRY(writeFile(output, {std::span<const std::byte>(bytes)}));
+  for (const driver::Remark &remark : report.remarks)
+    std::cout << remark.stage << (remark.isMissed ? " not " : " ") << remark.message
+              << (remark.location.empty() ? "" : "  at ") << remark.location << "\n";
+  if (line.has("report"))
+    printReport(report, *executable, bytes.size());
+  return Status();
+}
+
+} // namespace
+
+const Command compileCommand{
+    "compile",
+    "FILE [--output=FILE.twx] [--report] [--remarks]",
+    "compiles a program for this machine, or for the chip of --compile.cpu",
+    "\nFILE is a StableHLO portable artifact or text in our dialects. The executable holds object\n"
+    "code, the plan of what runs when in which memory, constants and the signature; it runs on "
+    "any\n"
+    "machine that has the chip's features, without a compiler. --compile.dump-dir=DIR keeps the\n"
+    "module after every stage.\n\n"
+    "  tilewright compile step.mlirbc --report\n",
+    compileFlags,
+    compile};
+
+} // namespace tilewright::tools

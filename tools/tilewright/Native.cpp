@@ -1,0 +1,106 @@
+#include "tools/tilewright/Native.h"
+
+#include "tilewright/driver/Compile.h"
+#include "tilewright/interpret/Checks.h"
+#include "tilewright/runtime/cpu/Program.h"
+#include "tilewright/support/Concat.h"
+
+#include <cstring>
+
+using namespace tilewright::interpret;
+
+namespace tilewright::tools {
+namespace {
+
+using runtime::cpu::CustomCall;
+using runtime::cpu::CustomCallRun;
+using runtime::cpu::CustomCallSite;
+
+using Check = Status (*)(const Tensor &actual, const Tensor &expected);
+
+struct NamedCheck {
+  std::string_view target;
+  Check check;
+};
+
+/// The same names and tolerances as interpret::CustomCalls::standard().
+constexpr NamedCheck checks[] = {
+    {"check.expect_eq", expectEqual},
+    {"check.expect_close",
+     [](const Tensor &actual, const Tensor &expected) { return expectClose(actual, expected, 3); }},
+    {"check.expect_almost_eq", [](const Tensor &actual, const Tensor &expected) {
+       return expectAlmostEqual(actual, expected, 0.001);
+     }}};
+
+class CheckCall : public CustomCall {
+public:
+  CheckCall(Check check, ElementType type, Shape shape)
+      : check(check), type(type), shape(std::move(shape)) {}
+
+  Status run(const CustomCallRun &run) const override {
+    auto view = [&](size_t i) { return Tensor::view(type, shape, run.operands[i], nullptr); };
+    return check(view(0), view(1));
+  }
+
+private:
+  Check check;
+  ElementType type;
+  Shape shape;
+};
+
+class Checks : public runtime::cpu::CustomCallResolver {
+public:
+  Result<std::unique_ptr<CustomCall>> prepare(const CustomCallSite &site) override {
+    for (const NamedCheck &known : checks) {
+      if (known.target != site.step->target)
+        continue;
+      if (site.operands.size() != 2 || site.operands[0] != site.operands[1])
+        return Status(Error::interpretCheck,
+                      concat(known.target, " compares two tensors of one type"));
+      TILEWRIGHT_ASSIGN(Shape shape, Shape::create(site.operands[0].dims));
+      return std::unique_ptr<CustomCall>(
+          std::make_unique<CheckCall>(known.check, site.operands[0].element, std::move(shape)));
+    }
+    return std::unique_ptr<CustomCall>();
+  }
+};
+
+} // namespace
+
+Result<RuntimeValues> runNative(mlir::ModuleOp module, const RuntimeValues &inputs,
+                                const Options &options, ThreadPool &pool) {
+  driver::CompileRequest request;
+  request.options = options;
+  TILEWRIGHT_ASSIGN(artifact::Executable executable, driver::compile(module, request));
+  Checks resolver;
+  TILEWRIGHT_ASSIGN(auto program,
+                    runtime::cpu::Program::load(std::move(executable), {.customCalls = &resolver}));
+  const artifact::Executable &loaded = program->executable();
+
+  // The context hands out memory aligned to 64 and counts it.
+  Context context(options.interpret);
+  std::vector<Tensor> owned;
+  std::vector<std::byte *> parameters, results;
+  for (const RuntimeValue &input : inputs) {
+    TILEWRIGHT_ASSIGN(Tensor copy,
+                      Tensor::allocate(input.tensor().type(), input.tensor().shape(), context));
+    std::memcpy(copy.mutableData(), input.tensor().data(), static_cast<size_t>(copy.byteCount()));
+    parameters.push_back(copy.mutableData());
+    owned.push_back(std::move(copy));
+  }
+  RuntimeValues outputs;
+  for (const artifact::ResultInfo &result : loaded.results) {
+    TILEWRIGHT_ASSIGN(Shape shape, Shape::create(result.type.dims));
+    TILEWRIGHT_ASSIGN(Tensor tensor,
+                      Tensor::allocate(result.type.element, std::move(shape), context));
+    results.push_back(tensor.mutableData());
+    outputs.emplace_back(std::move(tensor));
+  }
+  TILEWRIGHT_ASSIGN(std::shared_ptr<std::byte> arena, context.allocate(loaded.arenaBytes[0]));
+  TILEWRIGHT_ASSIGN(std::shared_ptr<std::byte> pinned, context.allocate(loaded.arenaBytes[1]));
+  runtime::cpu::RunContext run{.pool = pool, .arenas = {arena.get(), pinned.get()}};
+  TILEWRIGHT_TRY(program->run(parameters, results, run));
+  return outputs;
+}
+
+} // namespace tilewright::tools
