@@ -31,6 +31,10 @@ def initialize() -> None:
     """Registers the plugin with JAX. Called once, by JAX."""
     from jax._src import xla_bridge
 
+    # JAX warns about every plugin that it does not know by name.
+    nonexperimental = getattr(xla_bridge, "_nonexperimental_plugins", None)
+    if isinstance(nonexperimental, set):
+        nonexperimental.add(_NAME)
     c_api = xla_bridge.register_plugin(
         _NAME,
         priority=_PRIORITY,
@@ -40,10 +44,6 @@ def initialize() -> None:
     )
     ffi.share_handlers(c_api)
     _answer_to_cpu(xla_bridge)
-    # JAX warns about every plugin that it does not know by name.
-    nonexperimental = getattr(xla_bridge, "_nonexperimental_plugins", None)
-    if isinstance(nonexperimental, set):
-        nonexperimental.add(_NAME)
 
 
 def _create_options() -> dict:

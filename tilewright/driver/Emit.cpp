@@ -237,6 +237,14 @@ Status Emitter::emitCustomCall(exec::CustomCallOp call, artifact::Step &step) {
   } else if (auto text = dyn_cast<StringAttr>(call.getConfig())) {
     action.opaque = text.str();
   }
+  // Not the handler's attributes: plugin/ffi/Call.h brings its buffers into these orders.
+  for (StringRef layouts : {"operand_layouts", "result_layouts"})
+    if (auto orders = call->getAttrOfType<DenseI64ArrayAttr>(layouts)) {
+      artifact::Elements elements;
+      auto *bytes = reinterpret_cast<const std::byte *>(orders.asArrayRef().data());
+      elements.bytes.assign(bytes, bytes + orders.size() * sizeof(int64_t));
+      action.attributes.push_back({("tilewright." + layouts).str(), std::move(elements)});
+    }
   action.operands = operandsOf(call.getInputs());
   action.results = operandsOf(call.getResults());
   step.name = action.target;

@@ -9,6 +9,19 @@
 #include <optional>
 
 namespace tilewright::plugin {
+namespace {
+
+/// Programs above this, with large constants, are not kept for people to read.
+constexpr size_t sourceLimit = size_t(1) << 20;
+
+std::shared_ptr<const std::string> sourceOf(const PJRT_Program *program) {
+  if (program->code_size > sourceLimit)
+    return nullptr;
+  return std::make_shared<const std::string>(program->code, program->code_size);
+}
+
+} // namespace
+
 Result<std::shared_ptr<const artifact::Executable>>
 compileProgram(const PJRT_Program *program, const CompileOptions &compileOptions, Options options) {
   std::string_view format = textOf(program->format, program->format_size);
@@ -39,6 +52,7 @@ PJRT_Error *Client_Compile(PJRT_Client_Compile_Args *args) {
                          compileProgram(args->program, options, args->client->options));
   TILEWRIGHT_PJRT_ASSIGN(args->executable, loadExecutable(*args->client, std::move(executable),
                                                           options, std::string(bytes)));
+  args->executable->source = sourceOf(args->program);
   return nullptr;
 }
 
@@ -54,7 +68,8 @@ PJRT_Error *Compile(PJRT_Compile_Args *args) {
     TILEWRIGHT_PJRT_TRY(ours.setFromEnvironment());
   TILEWRIGHT_PJRT_ASSIGN(std::shared_ptr<const artifact::Executable> executable,
                          compileProgram(args->program, options, std::move(ours)));
-  args->executable = new PJRT_Executable(std::move(executable), std::string(bytes));
+  args->executable =
+      new PJRT_Executable(std::move(executable), std::string(bytes), sourceOf(args->program));
   return nullptr;
 }
 

@@ -36,8 +36,10 @@ std::optional<float> numberIn(const artifact::Attribute &statistic) {
 } // namespace
 
 PJRT_Executable::PJRT_Executable(std::shared_ptr<const artifact::Executable> given,
-                                 std::string compileOptions)
-    : program(std::move(given)), compileOptions(std::move(compileOptions)) {
+                                 std::string compileOptions,
+                                 std::shared_ptr<const std::string> source)
+    : program(std::move(given)), compileOptions(std::move(compileOptions)),
+      source(std::move(source)) {
   constexpr char digits[] = "0123456789abcdef";
   for (uint8_t byte : program->fingerprint)
     fingerprint.append({digits[byte >> 4], digits[byte & 15]});
@@ -197,6 +199,30 @@ PJRT_Error *Executable_Serialize(PJRT_Executable_Serialize_Args *args) {
   TILEWRIGHT_PJRT_HANDLE(args, executable);
   giveSerialized(serialize(*args->executable), args->serialized_bytes, args->serialized_bytes_size,
                  args->serialized_executable, args->serialized_executable_deleter);
+  return nullptr;
+}
+
+// Gives the program as it came, which jaxlib shows as HLO. What runs is generated code, for which
+// there is no HLO; and bytes that are not what the caller expects would end the process.
+PJRT_Error *Executable_OptimizedProgram(PJRT_Executable_OptimizedProgram_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, program);
+  TILEWRIGHT_PJRT_HANDLE(args, executable);
+  TILEWRIGHT_PJRT_HANDLE(args, program);
+  const PJRT_Executable &executable = *args->executable;
+  // With several partitions the program has shardings that HLO cannot be made of so simply.
+  if (!executable.source || executable.program->partitions > 1)
+    return toError(unimplemented(__func__));
+  const std::string &source = *executable.source;
+  PJRT_Program &program = *args->program;
+  program.format = "mlir";
+  program.format_size = 4;
+  if (program.code && program.code_size < source.size())
+    return toError(
+        Status(Error::pluginArguments, concat("the program has ", source.size(),
+                                              " bytes, the destination ", program.code_size)));
+  if (program.code)
+    std::memcpy(program.code, source.data(), source.size());
+  program.code_size = source.size();
   return nullptr;
 }
 

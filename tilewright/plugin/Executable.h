@@ -18,10 +18,13 @@ struct PJRT_Layouts_MemoryLayout;
 /// Holds what callers keep pointers to, computed once.
 struct PJRT_Executable {
   PJRT_Executable(std::shared_ptr<const tilewright::artifact::Executable> program,
-                  std::string compileOptions);
+                  std::string compileOptions, std::shared_ptr<const std::string> source = nullptr);
 
   const std::shared_ptr<const tilewright::artifact::Executable> program;
   const std::string compileOptions; // as the framework passed them
+  /// The artifact that was compiled, for whoever wants to read it; null if it came from a file or
+  /// is large.
+  const std::shared_ptr<const std::string> source;
 
   std::string fingerprint; // in hexadecimal
   std::vector<PJRT_Buffer_Type> outputTypes;

@@ -40,7 +40,8 @@ PJRT_Error *LoadedExecutable_GetExecutable(PJRT_LoadedExecutable_GetExecutable_A
   TILEWRIGHT_PJRT_ARGS(args, executable);
   TILEWRIGHT_PJRT_HANDLE(args, loaded_executable);
   const PJRT_LoadedExecutable &loaded = *args->loaded_executable;
-  args->executable = new PJRT_Executable(loaded.loaded->sharedExecutable(), loaded.compileOptions);
+  args->executable =
+      new PJRT_Executable(loaded.loaded->sharedExecutable(), loaded.compileOptions, loaded.source);
   return nullptr;
 }
 
@@ -131,13 +132,6 @@ PJRT_Error *Client_Load(PJRT_Client_Load_Args *args) {
       args->loaded_executable,
       loadExecutable(*args->client, args->executable->program, options, std::move(bytes)));
   return nullptr;
-}
-
-// What runs is generated code; there is no HLO to show, and bytes that are not what the caller
-// expects abort the process.
-PJRT_Error *Executable_OptimizedProgram(PJRT_Executable_OptimizedProgram_Args *args) {
-  TILEWRIGHT_PJRT_HANDLE(args, executable);
-  return toError(unimplemented(__func__));
 }
 
 } // namespace tilewright::plugin

@@ -23,6 +23,7 @@ struct PJRT_LoadedExecutable {
   PJRT_Client &client;
   std::shared_ptr<tilewright::runtime::LoadedExecutable> loaded;
   std::string compileOptions;
+  std::shared_ptr<const std::string> source; // see PJRT_Executable
   bool isPortable = false;
   std::string fingerprint;
   std::vector<PJRT_Device *> devices;

@@ -15,11 +15,6 @@ static bool isIdentity(StringRef target) {
                             target);
 }
 
-/// LAPACK and the like, which the runtime's library has under the same name.
-static bool isLibrary(StringRef target) {
-  return target.starts_with("lapack_") && target.ends_with("_ffi");
-}
-
 /// Minor-to-major orders one after another; row-major where the call says nothing.
 static SmallVector<int64_t> layoutsOf(std::optional<ArrayAttr> layouts, ValueRange values) {
   SmallVector<int64_t> flat;
@@ -32,6 +27,8 @@ static SmallVector<int64_t> layoutsOf(std::optional<ArrayAttr> layouts, ValueRan
       for (int64_t dim = type.getRank() - 1; dim >= 0; --dim)
         flat.push_back(dim);
     }
+    if (!type) // a token, which a plan passes as an array of rank 1
+      flat.push_back(0);
   }
   return flat;
 }
@@ -63,7 +60,13 @@ LogicalResult Lowering::lowerCustomCall(Operation *op) {
   FailureOr<SmallVector<int64_t>> aliases = aliasesOf(call);
   if (failed(aliases))
     return failure();
-  Attribute backend = call.getBackendConfig().value_or(Attribute());
+  // JAX writes the dictionary of a typed call beside the op, for readers that are older than it.
+  Attribute backend = call->getAttrOfType<DictionaryAttr>("mhlo.backend_config");
+  auto version = stablehlo::CustomCallApiVersion::API_VERSION_TYPED_FFI;
+  if (!backend) {
+    backend = call.getBackendConfig().value_or(Attribute());
+    version = call.getApiVersion();
+  }
   if (target == "mhlo.topk" || target == "TopK") {
     auto attributes = call->getAttrOfType<DictionaryAttr>("mhlo.attributes");
     Config config(op->getContext());
@@ -73,29 +76,17 @@ LogicalResult Lowering::lowerCustomCall(Operation *op) {
     replaceByLibrary(op, "top_k", config);
     return success();
   }
-  if (isLibrary(target)) {
-    Config config(op->getContext());
-    if (auto dictionary = dyn_cast_or_null<DictionaryAttr>(backend))
-      for (NamedAttribute entry : dictionary)
-        if (!config.flatten(entry.getName(), entry.getValue()))
-          return refuse(op, "has attribute '" + entry.getName().getValue() +
-                                "', which is neither a number nor a string");
-    config.set("operand_layouts", layoutsOf(call.getOperandLayouts(), call.getInputs()));
-    config.set("result_layouts", layoutsOf(call.getResultLayouts(), call.getResults()));
-    replaceByLibrary(op, target, config, {}, *aliases);
-    return success();
-  }
   OpBuilder builder(op);
   if (!backend) // the configuration of version 4 is a dictionary, before it is a string
-    backend = call.getApiVersion() == stablehlo::CustomCallApiVersion::API_VERSION_TYPED_FFI
+    backend = version == stablehlo::CustomCallApiVersion::API_VERSION_TYPED_FFI
                   ? Attribute(builder.getDictionaryAttr({}))
                   : Attribute(builder.getStringAttr(""));
   auto made = exec::CustomCallOp::create(
       builder, op->getLoc(), op->getResultTypes(), builder.getStringAttr(target), call.getInputs(),
-      builder.getI32IntegerAttr(static_cast<int32_t>(call.getApiVersion())), backend,
+      builder.getI32IntegerAttr(static_cast<int32_t>(version)), backend,
       call.getHasSideEffect() ? builder.getUnitAttr() : UnitAttr(),
       aliases->empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(*aliases));
-  // Handlers that ask for other orders of memory than row-major get none: say so to the runtime.
+  // How the handler wants its buffers to lie: LAPACK takes columns.
   if (call.getOperandLayouts() || call.getResultLayouts()) {
     made->setAttr("operand_layouts", builder.getDenseI64ArrayAttr(
                                          layoutsOf(call.getOperandLayouts(), call.getInputs())));
