@@ -94,7 +94,7 @@ static std::string runCompiled(mlir::ModuleOp module, cpu::LoadedKernels &kernel
   return "no return";
 }
 
-std::string compareWithTiled(const std::string &text, uint64_t seed, bool edges) {
+std::string compareWithTiled(const std::string &text, uint64_t seed, bool edges, int *kernelCount) {
   static mlir::MLIRContext mlirContext(mlir::MLIRContext::Threading::DISABLED);
   mlir::ScopedDiagnosticHandler quiet(&mlirContext, [](mlir::Diagnostic &) {});
   mlirContext.loadDialect<mlir::func::FuncDialect, stablehlo::StablehloDialect, exec::ExecDialect,
@@ -126,6 +126,8 @@ std::string compareWithTiled(const std::string &text, uint64_t seed, bool edges)
   passes.addPass(createTileFusionsPass());
   if (mlir::failed(passes.run(*module)))
     return "the pass fails";
+  if (kernelCount)
+    *kernelCount = static_cast<int>(llvm::range_size(module->getOps<KernelOp>()));
   std::string tiled;
   llvm::raw_string_ostream(tiled) << *module;
   if (edges && tiled.find("exec.launch") == std::string::npos)

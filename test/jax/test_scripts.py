@@ -33,3 +33,15 @@ def test_script_agrees_with_jaxlib(script):
         worst[key] = float(numpy.max(numpy.abs(a - b) / numpy.maximum(1, numpy.abs(b)), initial=0))
     print(script, worst)
     assert max(worst.values()) <= BOUNDS[script], worst
+
+
+def test_a_callback_that_raises_says_so():
+    """The traceback of the user's function reaches the user, under our code."""
+    program = ("import jax, jax.numpy as jnp\n"
+               "def broken(x): raise ValueError('no such luck')\n"
+               "shape = jax.ShapeDtypeStruct((), jnp.float32)\n"
+               "jax.block_until_ready(jax.jit(lambda x: jax.pure_callback(broken, shape, x))(jnp.float32(1)))\n")
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120,
+                           env=dict(os.environ, JAX_PLATFORMS="tilewright"))
+    assert ended.returncode == 1, ended
+    assert "E8022" in ended.stderr and "no such luck" in ended.stderr, ended.stderr[-2000:]

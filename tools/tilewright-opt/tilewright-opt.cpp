@@ -4,9 +4,9 @@
 #include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/tile/TileDialect.h"
-#include "tilewright/transform/schedule/Passes.h"
 #include "tilewright/target/cpu/Passes.h"
 #include "tilewright/transform/fuse/Passes.h"
+#include "tilewright/transform/schedule/Passes.h"
 #include "tilewright/transform/simplify/Passes.h"
 #include "tilewright/transform/tile/Passes.h"
 

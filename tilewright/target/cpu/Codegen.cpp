@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
@@ -51,8 +52,10 @@ Result<std::unique_ptr<TargetMachine>> createTargetMachine(const Chip &chip) {
   std::unique_ptr<TargetMachine> machine(
       found->createTargetMachine(target, toRef(chip.cpu), features, options, Reloc::PIC_,
                                  CodeModel::Small, CodeGenOptLevel::Default));
-  if (!machine)
-    return Status(Error::cpuCodegen, concat("no code generator for chip ", chip.name));
+  // LLVM takes an unknown name for the oldest chip, without a word to us.
+  if (!machine || !machine->getMCSubtargetInfo()->isCPUStringValid(toRef(chip.cpu)))
+    return Status(Error::cpuCodegen, concat("LLVM has no code generator for the chip '", chip.cpu,
+                                            "' that row ", chip.name, " of Chips.def names"));
   return machine;
 }
 

@@ -181,4 +181,37 @@ TEST_P(Kernels, SoftmaxOfSeveralRows) {
   }
 }
 
+TEST(CpuTarget, AScalarOpWithoutInstructionsIsNamed) {
+  Status status = compileText(R"(
+    func.func private @body(%a: f32) -> f32 {
+      %0 = "test.unknown"(%a) : (f32) -> f32
+      return %0 : f32
+    })",
+                              hostChip())
+                      .takeStatus();
+  EXPECT_EQ(status.error(), Error::cpuScalarOp) << status.toString();
+}
+
+TEST(CpuTarget, AChipThatLlvmDoesNotKnowIsNamed) {
+  Chip odd = hostChip();
+  odd.cpu = "no-such-chip";
+  Status status =
+      compileText("func.func private @f(%a: f32) -> f32 { return %a : f32 }", odd).takeStatus();
+  EXPECT_EQ(status.error(), Error::cpuCodegen) << status.toString();
+  EXPECT_THAT(status.message(), testing::HasSubstr("no-such-chip"));
+}
+
+TEST(CpuTarget, AnOpThatIsNoTileOpIsNamed) {
+  Status status = compileText(R"(
+    tile.kernel @k grid [1] inputs 0 {
+    ^bb0(%i: index, %out: memref<4xf32>):
+      %zero = arith.constant 0 : index
+      %t = tensor.empty() : tensor<4xf32>
+      tile.store %t, %out[%zero] : tensor<4xf32>, memref<4xf32>
+    })",
+                              hostChip())
+                      .takeStatus();
+  EXPECT_EQ(status.error(), Error::cpuTileOp) << status.toString();
+}
+
 } // namespace

@@ -141,8 +141,9 @@ void storeSums(const Conversion &conversion, const std::byte *sums, int64_t stri
                const Placement &resultRows, const Placement &resultColumns) {
   const int64_t fromBytes = bytesOf(conversion.from()), toBytes = bytesOf(conversion.to());
   const bool isContiguous = resultColumns.isEven() && resultColumns.stride == 1;
-  std::byte *line =
-      isContiguous ? nullptr : PanelScratch::ofThread().get(PanelScratch::converted, columns * toBytes);
+  std::byte *line = isContiguous
+                        ? nullptr
+                        : PanelScratch::ofThread().get(PanelScratch::converted, columns * toBytes);
   for (int64_t i = 0; i < rows; ++i) {
     const std::byte *from = sums + i * stride * fromBytes;
     std::byte *to = result + resultRows.at(row + i) * toBytes;

@@ -275,7 +275,8 @@ void Matmul::Runner::finish(const Product &product, const std::byte *tile, int64
   // Columns of what was computed are rows of what was asked for.
   const int64_t first = product.index * shape.columns + column;
   if (rows > 1) {
-    std::byte *turned = PanelScratch::ofThread().get(PanelScratch::turnedTile, rows * columns * sumBytes());
+    std::byte *turned =
+        PanelScratch::ofThread().get(PanelScratch::turnedTile, rows * columns * sumBytes());
     for (int64_t j = 0; j < columns; ++j)
       for (int64_t i = 0; i < rows; ++i)
         std::memcpy(turned + (j * rows + i) * sumBytes(), tile + (i * stride + j) * sumBytes(),
@@ -307,7 +308,8 @@ void Matmul::Runner::runDirect(const Product &product) const {
   }
   LoadedBlock rhs = loadBlock(product.rhs, matmul.rhsToSums, 0, shape.columns, 0, shape.summed);
   if (rhs.lineStride != 1) {
-    std::byte *copy = scratch.get(PanelScratch::rhsBlock, shape.columns * shape.summed * sumBytes());
+    std::byte *copy =
+        scratch.get(PanelScratch::rhsBlock, shape.columns * shape.summed * sumBytes());
     const size_t bytes = static_cast<size_t>(sumBytes());
     auto turn = [&]<typename T>(T *to) {
       const T *from = reinterpret_cast<const T *>(rhs.data);
@@ -335,7 +337,8 @@ void Matmul::Runner::runDirect(const Product &product) const {
 
 void Matmul::Runner::runVector(const Product &product) const {
   const int64_t bytes = sumBytes();
-  std::byte *lhs = PanelScratch::ofThread().get(PanelScratch::vector, shape.rows * shape.summed * bytes);
+  std::byte *lhs =
+      PanelScratch::ofThread().get(PanelScratch::vector, shape.rows * shape.summed * bytes);
   for (int64_t i = 0; i < shape.rows; ++i) {
     const LoadedBlock row = loadBlock(product.lhs, matmul.lhsToSums, i, 1, 0, shape.summed);
     std::byte *to = lhs + i * shape.summed * bytes;
@@ -351,7 +354,8 @@ void Matmul::Runner::runVector(const Product &product) const {
   const int64_t grain = std::max<int64_t>(isRowMajor ? 256 : 4, worthAThread / shape.summed);
   const int64_t most = isRowMajor && shape.rows > 1 ? 256 : shape.columns;
   auto multiply = [&](int64_t column, int64_t count) {
-    std::byte *tile = PanelScratch::ofThread().get(PanelScratch::sumsTile, shape.rows * count * bytes);
+    std::byte *tile =
+        PanelScratch::ofThread().get(PanelScratch::sumsTile, shape.rows * count * bytes);
     if (isRowMajor) {
       std::memset(tile, 0, static_cast<size_t>(shape.rows * count * bytes));
       matmul.vector->addRows(shape.rows, count, shape.summed, lhs,

@@ -272,7 +272,8 @@ void OneDnnMatmul::Piece::run(const OneDnnLibrary &library, const std::byte *lhs
   add(argumentWeights, rhs.get(), rhsData);
   add(argumentTarget, result.get(), resultData);
   if (scratchpadBytes > 0)
-    add(argumentScratchpad, scratchpad, PanelScratch::ofThread().get(PanelScratch::partial, scratchpadBytes));
+    add(argumentScratchpad, scratchpad,
+        PanelScratch::ofThread().get(PanelScratch::partial, scratchpadBytes));
   Object stream = streamOfThread(library);
   library.execute(primitive, stream, count, arguments.data());
   library.streamWait(stream);

@@ -172,13 +172,13 @@ void Matmul::Runner::runPanels(const Product &product) const {
   const int64_t threads = pool.threadCount();
   const Blocking blocking = chooseBlocking(kernel, shape, matmul.machine, matmul.choice, threads);
   auto bytes = [](ElementType type) { return static_cast<int64_t>(numerics::storageBytes(type)); };
-  Side lhs{product.lhs,      matmul.lhsToPanel, kernel.packLhs,
-           kernel.rows,      kernel.depth,      shape.rows,
-           shape.summed,     blocking.summed,   bytes(kernel.lhsPacked),
+  Side lhs{product.lhs,           matmul.lhsToPanel, kernel.packLhs,
+           kernel.rows,           kernel.depth,      shape.rows,
+           shape.summed,          blocking.summed,   bytes(kernel.lhsPacked),
            PanelScratch::lhsBlock};
-  Side rhs{product.rhs,      matmul.rhsToPanel, kernel.packRhs,
-           kernel.columns,   kernel.depth,      shape.columns,
-           shape.summed,     blocking.summed,   bytes(kernel.rhsPacked),
+  Side rhs{product.rhs,           matmul.rhsToPanel, kernel.packRhs,
+           kernel.columns,        kernel.depth,      shape.columns,
+           shape.summed,          blocking.summed,   bytes(kernel.rhsPacked),
            PanelScratch::rhsBlock};
   PanelScratch &scratch = PanelScratch::ofThread();
   const int64_t tiles = blocking.rowTiles * blocking.columnTiles;
@@ -226,7 +226,8 @@ void Matmul::Runner::runPanels(const Product &product) const {
                      shape.resultRows.stride);
         continue;
       }
-      std::byte *sums = PanelScratch::ofThread().get(PanelScratch::sumsTile, rows * columns * sumBytes());
+      std::byte *sums =
+          PanelScratch::ofThread().get(PanelScratch::sumsTile, rows * columns * sumBytes());
       multiplyTile(kernel, lhs, rhs, row, rows, column, columns, 0, blocking.summedBlocks, sums,
                    columns);
       finish(product, sums, columns, row, rows, column, columns);
