@@ -181,17 +181,6 @@ TEST_P(Kernels, SoftmaxOfSeveralRows) {
   }
 }
 
-TEST(CpuTarget, AScalarOpWithoutInstructionsIsNamed) {
-  Status status = compileText(R"(
-    func.func private @body(%a: f32) -> f32 {
-      %0 = "test.unknown"(%a) : (f32) -> f32
-      return %0 : f32
-    })",
-                              hostChip())
-                      .takeStatus();
-  EXPECT_EQ(status.error(), Error::cpuScalarOp) << status.toString();
-}
-
 TEST(CpuTarget, AChipThatLlvmDoesNotKnowIsNamed) {
   Chip odd = hostChip();
   odd.cpu = "no-such-chip";

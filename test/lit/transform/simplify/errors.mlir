@@ -7,7 +7,7 @@
 
 /// What a later stage does not know must not leave this one.
 
-// LEFT: E2002 simplify: 'func.call' should have been
+// LEFT: E2002 simplify: 'func.call' is a call that should have been inlined
 
 func.func private @twice(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = stablehlo.add %x, %x : tensor<2xf32>

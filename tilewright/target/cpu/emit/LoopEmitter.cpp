@@ -163,6 +163,8 @@ void LoopEmitter::emitBody() {
   mlir::MLIRContext *context = kernel.kernel.getContext();
   mlir::AffineMap identity =
       composed(mlir::AffineMap::getMultiDimIdentityMap(group.shape.size(), context));
+  // An output may lie over an input, so everything is read before anything is written.
+  SmallVector<std::pair<tile::StoreOp, Lanes>> stores;
   for (const Root &root : group.roots) {
     if (!root.op) {
       Element element = evaluate(root.kept, identity, /*ignoreHome=*/true);
@@ -173,12 +175,13 @@ void LoopEmitter::emitBody() {
       }
       storeTo(home.buffer, bufferAccess(root.kept, identity), widened(element));
     } else if (auto store = dyn_cast<tile::StoreOp>(root.op)) {
-      Element element = evaluate(store.getTile(), identity);
-      storeTo(kernel.pointerTo(store.getTarget()), storeAccess(store, identity), widened(element));
+      stores.push_back({store, widened(evaluate(store.getTile(), identity))});
     } else {
       accumulate(root);
     }
   }
+  for (auto &[store, value] : stores)
+    storeTo(kernel.pointerTo(store.getTarget()), storeAccess(store, identity), value);
 }
 
 } // namespace tilewright::cpu
