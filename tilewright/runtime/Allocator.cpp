@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <map>
 
 namespace tilewright::runtime {
 
@@ -237,25 +238,26 @@ std::vector<std::string> Allocator::largestAtPeak() const {
   return peakUsers;
 }
 
-/// The caller holds the mutex.
+/// By what made them, because ten thousand equal blocks are one fact. The caller holds the mutex.
 std::vector<std::string> Allocator::largestLocked(size_t count) const {
   struct Row {
-    size_t bytes;
-    std::string text;
+    int64_t bytes = 0, blocks = 0;
   };
-  std::vector<Row> rows; // largest first
+  std::map<std::string, Row> byLabel;
   for (Link *link = lists->live.next; link != &lists->live; link = link->next) {
     const Live *live = Live::ofAge(link);
-    if (rows.size() == count && (count == 0 || rows.back().bytes >= live->size))
-      continue;
-    auto place = std::find_if(rows.begin(), rows.end(),
-                              [&](const Row &row) { return row.bytes < live->size; });
-    rows.insert(place, {live->size, live->label.toString()});
-    rows.resize(std::min(rows.size(), count));
+    Row &row = byLabel[live->label.toString()];
+    row.bytes += static_cast<int64_t>(live->size);
+    ++row.blocks;
   }
+  std::vector<std::pair<std::string, Row>> rows(byLabel.begin(), byLabel.end());
+  std::sort(rows.begin(), rows.end(),
+            [](const auto &a, const auto &b) { return a.second.bytes > b.second.bytes; });
+  rows.resize(std::min(rows.size(), count));
   std::vector<std::string> texts;
-  for (const Row &row : rows)
-    texts.push_back(readable(static_cast<int64_t>(row.bytes)) + " " + row.text);
+  for (const auto &[label, row] : rows)
+    texts.push_back(readable(row.bytes) +
+                    (row.blocks > 1 ? concat(" in ", row.blocks, " times ") : " ") + label);
   return texts;
 }
 

@@ -76,7 +76,7 @@ public:
   /// Gives free blocks back until at most `bytes` are kept.
   void trim(int64_t bytes = 0);
 
-  /// The largest live blocks, largest first: "1.5 GiB result 3 of jit_step".
+  /// Who holds most, the largest first: "1.5 GiB in 2 times result 3 of jit_step, …".
   std::vector<std::string> largest(size_t count) const;
 
   /// The same at the highest use that was seen while tracing, give or take a sixteenth.

@@ -99,6 +99,14 @@ TEST(Allocator, TheLimitNamesTheLargestBlocksAndTheOption) {
   EXPECT_THAT(allocator->largest(1), ElementsAre("8 MiB result 3 of jit_step"));
 }
 
+TEST(Allocator, BlocksOfOneOriginAreCountedTogether) {
+  auto allocator = make(16 << 20, 0);
+  auto large = allocator->allocate(3 << 20, 0, {"copy"});
+  auto first = allocator->allocate(2 << 20, 0, {"host array"});
+  auto second = allocator->allocate(2 << 20, 0, {"host array"});
+  EXPECT_THAT(allocator->largest(2), ElementsAre("4 MiB in 2 times host array", "3 MiB copy"));
+}
+
 TEST(Allocator, ARequestBeyondAllMemoryFails) {
   auto allocator = make(int64_t(1) << 60, 0);
   EXPECT_EQ(allocator->allocate(~size_t(0), 0, {}).takeStatus().error(), Error::outOfMemory);
