@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <tuple>
 
 namespace tilewright::runtime::cpu {
 
@@ -31,12 +32,44 @@ void locate(std::span<const Columns::Side> sides, int64_t index, Place &place) {
   }
 }
 
-template <typename T> void fillZero(T *to, int64_t count) {
-  std::memset(static_cast<void *>(to), 0, static_cast<size_t>(count) * sizeof(T));
+/// Runs are mostly short, so calls of the C library would be most of the time.
+constexpr size_t shortBytes = 256, chunk = 16;
+
+template <typename T> inline void fillZero(T *to, int64_t count) {
+  const size_t bytes = static_cast<size_t>(count) * sizeof(T);
+  if (bytes == 0)
+    return;
+  if (bytes > shortBytes || bytes < chunk) {
+    std::memset(static_cast<void *>(to), 0, bytes);
+    return;
+  }
+  auto *target = reinterpret_cast<std::byte *>(to);
+  for (size_t at = 0; at + chunk <= bytes; at += chunk)
+    __builtin_memset(target + at, 0, chunk);
+  __builtin_memset(target + bytes - chunk, 0, chunk);
 }
-template <typename T> void copyRun(const T *from, T *to, int64_t count) {
-  std::memcpy(static_cast<void *>(to), from, static_cast<size_t>(count) * sizeof(T));
+template <typename T> inline void copyRun(const T *from, T *to, int64_t count) {
+  const size_t bytes = static_cast<size_t>(count) * sizeof(T);
+  if (bytes > shortBytes || bytes < chunk) {
+    if (bytes > shortBytes)
+      std::memcpy(static_cast<void *>(to), from, bytes);
+    else
+      for (int64_t i = 0; i < count; ++i)
+        to[i] = from[i];
+    return;
+  }
+  const auto *source = reinterpret_cast<const std::byte *>(from);
+  auto *target = reinterpret_cast<std::byte *>(to);
+  for (size_t at = 0; at + chunk <= bytes; at += chunk)
+    __builtin_memcpy(target + at, source + at, chunk);
+  __builtin_memcpy(target + bytes - chunk, source + bytes - chunk, chunk);
 }
+
+/// Neighbouring lines that differ in the innermost dimension only.
+struct Segment {
+  int64_t begin, end; // of the innermost dimension
+  Place place;        // in all others
+};
 
 } // namespace
 
@@ -59,6 +92,10 @@ void Columns::makeLines(const T *input, int64_t lineBegin, int64_t lineEnd, int6
   const int64_t lastStride = rank == 0 ? 0 : axisStrides.back();
   const bool isJoined = last.perTap * lastStride == features;
   const int64_t rowLength = last.taps * features;
+  std::array<int64_t, mostAxes> firstTaps = {};
+  int64_t row = summedBegin / rowLength;
+  for (size_t d = rank > 0 ? rank - 1 : 0; d-- > 0; row /= axes[d].taps)
+    firstTaps[d] = row % axes[d].taps;
   for (int64_t line = lineBegin; line < lineEnd; ++line, tile += tileStride) {
     Place place;
     locate(batch, line / lineTotal, place);
@@ -67,18 +104,22 @@ void Columns::makeLines(const T *input, int64_t lineBegin, int64_t lineEnd, int6
     const int64_t lastOutput = rank == 0 ? 0 : place.at[rank - 1];
     const auto [firstTap, lastTap] = last.tapsInside(lastOutput);
     T *to = tile;
+    // The taps of all axes but the last, counted up from row to row.
+    std::array<int64_t, mostAxes> taps = firstTaps;
     for (int64_t k = summedBegin; k < summedEnd;) {
-      // One row of taps: all axes but the last are fixed.
-      int64_t row = k / rowLength;
-      const int64_t begin = k % rowLength;
+      const int64_t begin = k == summedBegin ? summedBegin % rowLength : 0;
       const int64_t end = std::min(rowLength, begin + summedEnd - k);
       bool isInside = true;
       int64_t offset = 0;
-      for (size_t d = rank > 0 ? rank - 1 : 0; d-- > 0;) {
-        const int64_t at = axes[d].inputAt(place.at[d], row % axes[d].taps);
-        row /= axes[d].taps;
+      for (size_t d = 0; d + 1 < rank; ++d) {
+        const int64_t at = axes[d].inputAt(place.at[d], taps[d]);
         isInside &= axes[d].isInside(at);
         offset += isInside ? at * axisStrides[d] : 0;
+      }
+      for (size_t d = rank > 0 ? rank - 1 : 0; d-- > 0;) {
+        if (++taps[d] < axes[d].taps)
+          break;
+        taps[d] = 0;
       }
       if (!isInside) {
         fillZero(to, end - begin);
@@ -123,45 +164,47 @@ void Columns::makeSummed(const T *input, int64_t lineBegin, int64_t lineEnd, int
   Place product;
   locate(batch, lineBegin / lineTotal, product);
   const int64_t firstLine = lineBegin % lineTotal, lastLine = firstLine + lineEnd - lineBegin;
+  std::vector<Segment> segments;
+  for (int64_t line = firstLine; line < lastLine;) {
+    const int64_t begin = line % inner.size;
+    const int64_t end = std::min(inner.size, begin + lastLine - line);
+    segments.push_back({begin, end, product});
+    locate(outer, line / inner.size, segments.back().place);
+    line += end - begin;
+  }
   for (int64_t k = summedBegin; k < summedEnd; ++k, tile += tileStride) {
     Place taps;
     locate(summed, k, taps);
+    int64_t insideBegin = 0, insideEnd = inner.size, first = taps.offset;
+    if (isSpatial) {
+      const Axis &axis = axes[innerAxis];
+      const int64_t tap = taps.at[innerAxis];
+      std::tie(insideBegin, insideEnd) = axis.outputsInside(tap);
+      if (insideBegin < insideEnd)
+        first += axis.inputAt(insideBegin, tap) * axisStrides[innerAxis] - insideBegin * step;
+    }
     T *to = tile;
-    for (int64_t line = firstLine; line < lastLine;) {
-      const int64_t begin = line % inner.size;
-      const int64_t end = std::min(inner.size, begin + lastLine - line);
-      Place place = product;
-      locate(outer, line / inner.size, place);
+    for (const Segment &segment : segments) {
       bool isInside = true;
-      int64_t offset = place.offset + taps.offset;
+      int64_t offset = segment.place.offset + first;
       for (size_t d = 0; d < axes.size(); ++d) {
         if (isSpatial && d == innerAxis)
           continue;
-        const int64_t at = axes[d].inputAt(place.at[d], taps.at[d]);
+        const int64_t at = axes[d].inputAt(segment.place.at[d], taps.at[d]);
         isInside &= axes[d].isInside(at);
         offset += isInside ? at * axisStrides[d] : 0;
       }
-      int64_t low = begin, high = end;
-      if (isSpatial) {
-        const auto [first, last] = axes[innerAxis].outputsInside(taps.at[innerAxis]);
-        low = std::clamp(first, begin, end);
-        high = std::clamp(last, low, end);
-        if (low < high)
-          offset += axes[innerAxis].inputAt(low, taps.at[innerAxis]) * axisStrides[innerAxis];
-      } else {
-        offset += low * step;
-      }
-      if (!isInside)
-        low = high = end;
+      const int64_t begin = segment.begin, end = segment.end;
+      const int64_t low = isInside ? std::clamp(insideBegin, begin, end) : end;
+      const int64_t high = std::clamp(insideEnd, low, end);
       fillZero(to, low - begin);
-      if (step == 1 && low < high)
-        copyRun(input + offset, to + (low - begin), high - low);
+      if (step == 1)
+        copyRun(input + offset + low, to + (low - begin), high - low);
       else
         for (int64_t i = low; i < high; ++i)
-          to[i - begin] = input[offset + (i - low) * step];
+          to[i - begin] = input[offset + i * step];
       fillZero(to + (high - begin), end - high);
       to += end - begin;
-      line += end - begin;
     }
   }
 }

@@ -41,19 +41,29 @@ struct Side {
   }
 
   /// Packs panels [first, last) of a block, one after the other. Where neighbouring lines are
-  /// neighbours in memory, a few summed elements of all panels are packed at a time: rows of the
+  /// neighbours in memory, a few summed elements of several panels are taken at a time: rows of the
   /// operand are then read as long as they go on, before the next page is opened.
   void packPanels(int64_t block, int64_t first, int64_t last, std::byte *to) const {
+    constexpr int64_t panelsAtOnce = 8, summedAtOnce = 32;
     const int64_t k = block * blockSummed, count = std::min(blockSummed, summed - k);
-    const bool isAcross = !view.prologue && view.lines->isEven() && view.lines->stride == 1;
-    const int64_t step = isAcross ? roundUp(std::min<int64_t>(count, 16), depth) : count;
-    for (int64_t done = 0; done < count; done += step)
-      for (int64_t panel = first; panel < last; ++panel) {
-        const int64_t line = panel * width, inPanel = std::min(width, lines - line);
-        const int64_t now = std::min(step, count - done);
-        const LoadedBlock loaded = loadBlock(view, conversion, line, inPanel, k + done, now);
-        pack(loaded.data, loaded.lineStride, loaded.summedStride, inPanel, now,
-             to + (panel - first) * panelBytes(block) + done * width * elementBytes);
+    const bool isAcross = view.prologue ? view.prologue->isSummedMajor
+                                        : view.lines->isEven() && view.lines->stride == 1;
+    const int64_t step = isAcross ? roundUp(std::min(count, summedAtOnce), depth) : count;
+    const int64_t together = isAcross ? panelsAtOnce : 1;
+    for (int64_t group = first; group < last; group += together)
+      for (int64_t done = 0; done < count; done += step) {
+        const int64_t line = group * width, now = std::min(step, count - done);
+        const int64_t groupLines = std::min(together * width, lines - line);
+        const int64_t groupEnd = std::min(group + together, last);
+        const LoadedBlock loaded =
+            loadBlock(view, conversion, line, std::min(groupLines, (groupEnd - group) * width),
+                      k + done, now);
+        for (int64_t panel = group; panel < groupEnd; ++panel) {
+          const int64_t inGroup = (panel - group) * width;
+          pack(loaded.data + inGroup * loaded.lineStride * elementBytes, loaded.lineStride,
+               loaded.summedStride, std::min(width, groupLines - inGroup), now,
+               to + (panel - first) * panelBytes(block) + done * width * elementBytes);
+        }
       }
   }
   /// Panels [first, last) of a block: the shared ones, or packed now for this thread.
