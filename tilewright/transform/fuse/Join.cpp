@@ -161,8 +161,7 @@ const char *Groups::refuseEdge(const Node &from, Role fromRole, const Node &to, 
       return "it is a parameter, which must be known before the kernel starts";
     if (fromRole == Role::internal)
       continue; // computed wherever it is read
-    if (toRole == Role::internal || to.opClass == OpClass::movement ||
-        access.kind == Access::other)
+    if (toRole == Role::internal || to.opClass == OpClass::movement || access.kind == Access::other)
       return "it is read in another order than it is computed";
     const bool readsFull = to.opClass == OpClass::reduce || toRole == Role::full;
     if (access.kind == Access::same) {
@@ -184,7 +183,7 @@ const char *Groups::refuseEdges(unsigned producers, unsigned consumers, const Pl
   auto roleOf = [&](unsigned node, unsigned group) {
     const Role planned = group == producers ? plan.producers : plan.consumers;
     return nodes[node].role == Role::full && !groups[group].space.reduces ? planned
-                                                                         : nodes[node].role;
+                                                                          : nodes[node].role;
   };
   // Every edge between the two touches the smaller one.
   const bool swap = groups[producers].members.size() > groups[consumers].members.size();
