@@ -64,7 +64,7 @@ struct Inline : impl::InlinePassBase<Inline> {
         continue;
       SmallVector<Site> sites;
       int64_t count = 0;
-      function.walk([&](Operation *op) {
+      function.getBody().walk([&](Operation *op) {
         ++count;
         if (std::optional<Site> site = siteOf(op))
           sites.push_back(*site);
@@ -85,7 +85,8 @@ struct Inline : impl::InlinePassBase<Inline> {
       }
       open.erase(function);
       for (const Site &site : sites)
-        count += opCount.lookup(symbols.lookup(site.callee));
+        // The call and the callee's return go.
+        count += opCount.lookup(symbols.lookup(site.callee)) - 2;
       if (count > maxOps)
         return function.emitError()
                << idOf(Error::simplifyTooLarge) << " simplify: '@" << function.getName() << "' has "

@@ -1,9 +1,13 @@
 // While loops: state that does not change or is not needed, and how often they turn.
 #include "tilewright/dialect/stablehlo/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ControlFlowOps.h"
+#include "tilewright/dialect/stablehlo/CreationOps.h"
+#include "tilewright/dialect/stablehlo/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/IndexingOps.h"
 #include "tilewright/transform/simplify/Constants.h"
 #include "tilewright/transform/simplify/Patterns.h"
 
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
@@ -212,6 +216,42 @@ LogicalResult countTurns(stablehlo::WhileOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+/// Turns and ops of a loop that is written out: about what one kernel may hold.
+constexpr int64_t maxUnrolledTurns = 8, maxUnrolledOps = 600;
+
+/// Whether a body is only arithmetic on elements, which one kernel could do for
+/// all turns without going through memory between them.
+bool isArithmetic(Block &body) {
+  return llvm::all_of(body.without_terminator(), [](Operation &op) {
+    return op.getNumRegions() == 0 &&
+           (op.hasTrait<OpTrait::Elementwise>() ||
+            isa<stablehlo::ConstantOp, stablehlo::SelectOp, stablehlo::ClampOp,
+                stablehlo::ReshapeOp, stablehlo::BroadcastInDimOp, stablehlo::SliceOp,
+                stablehlo::IotaOp, stablehlo::DynamicSliceOp, stablehlo::ConcatenateOp>(op));
+  });
+}
+
+/// A loop of few turns over arithmetic, such as the rounds of a random number
+/// generator, written out.
+LogicalResult unroll(stablehlo::WhileOp op, PatternRewriter &rewriter) {
+  std::optional<int64_t> turns = tripCountOf(op);
+  Block &body = op.getBody().front();
+  if (!turns || *turns > maxUnrolledTurns || !isArithmetic(body) ||
+      static_cast<int64_t>(body.getOperations().size()) * *turns > maxUnrolledOps)
+    return failure();
+  SmallVector<Value> state(op.getOperands());
+  for (int64_t turn = 0; turn < *turns; ++turn) {
+    IRMapping mapping;
+    mapping.map(body.getArguments(), state);
+    for (Operation &inner : body.without_terminator())
+      rewriter.clone(inner, mapping);
+    for (auto [value, next] : llvm::zip_equal(state, body.getTerminator()->getOperands()))
+      value = mapping.lookupOrDefault(next);
+  }
+  rewriter.replaceOp(op, state);
+  return success();
+}
+
 /// A condition that is false from the start.
 LogicalResult neverTurns(stablehlo::WhileOp op, PatternRewriter &rewriter) {
   std::optional<int64_t> condition = integerOf(terminatorOf(op.getCond())->getOperand(0));
@@ -228,6 +268,7 @@ void addLoopPatterns(RewritePatternSet &patterns) {
   addPattern<stablehlo::WhileOp>(patterns, dropState);
   addPattern<stablehlo::WhileOp>(patterns, countTurns);
   addPattern<stablehlo::WhileOp>(patterns, neverTurns);
+  addPattern<stablehlo::WhileOp>(patterns, unroll);
 }
 
 } // namespace tilewright::simplify

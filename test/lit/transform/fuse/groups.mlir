@@ -1,0 +1,154 @@
+// RUN: tilewright-opt %s --fuse --split-input-file | FileCheck %s
+
+/// Softmax is one kernel: it reads its rows again after each reduction.
+
+// CHECK-LABEL: func @softmax
+//  CHECK-NEXT:   %[[R:.*]] = exec.fusion "reduce_subtract_exponential_divide"(%arg0)
+//  CHECK-SAME:     reason = "over 64x128 reduced over [1], 4 joins"
+//       CHECK:   return %[[R]]
+func.func @softmax(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %max = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [1] : (tensor<64x128xf32>, tensor<f32>) -> tensor<64xf32>
+  %0 = stablehlo.broadcast_in_dim %max, dims = [0] : (tensor<64xf32>) -> tensor<64x128xf32>
+  %1 = stablehlo.subtract %x, %0 : tensor<64x128xf32>
+  %2 = stablehlo.exponential %1 : tensor<64x128xf32>
+  %sum = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x128xf32>, tensor<f32>) -> tensor<64xf32>
+  %3 = stablehlo.broadcast_in_dim %sum, dims = [0] : (tensor<64xf32>) -> tensor<64x128xf32>
+  %4 = stablehlo.divide %2, %3 : tensor<64x128xf32>
+  return %4 : tensor<64x128xf32>
+}
+
+// -----
+
+/// An expensive value that two kernels need is computed once and stored; a broadcast is
+/// copied into both.
+
+// CHECK-LABEL: func @shared
+//       CHECK:   %[[A:.*]]:2 = exec.fusion "exponential_add"(%arg0, %arg1)
+//       CHECK:     stablehlo.broadcast_in_dim
+//       CHECK:   %[[D:.*]] = stablehlo.dot_general %[[A]]#0
+//       CHECK:   exec.fusion "multiply"(%[[D]], %arg1)
+//       CHECK:     stablehlo.broadcast_in_dim
+func.func @shared(%x: tensor<64x64xf32>, %s: tensor<64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+  %b = stablehlo.broadcast_in_dim %s, dims = [1] : (tensor<64xf32>) -> tensor<64x64xf32>
+  %e = stablehlo.exponential %x : tensor<64x64xf32>
+  %a = stablehlo.add %e, %b : tensor<64x64xf32>
+  %d = stablehlo.dot_general %e, %e, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %m = stablehlo.multiply %d, %b : tensor<64x64xf32>
+  return %a, %m : tensor<64x64xf32>, tensor<64x64xf32>
+}
+
+// -----
+
+/// Two ops with one that no kernel can hold between them are two kernels:
+/// together they would wait for themselves.
+
+// CHECK-LABEL: func @negative_cycle
+//       CHECK:   %[[A:.*]] = exec.fusion "tanh"(%arg0)
+//       CHECK:   %[[D:.*]] = stablehlo.dot_general %[[A]]
+//       CHECK:   exec.fusion "add"(%[[A]], %[[D]])
+func.func @negative_cycle(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %a = stablehlo.tanh %x : tensor<64x64xf32>
+  %d = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %b = stablehlo.add %a, %d : tensor<64x64xf32>
+  return %b : tensor<64x64xf32>
+}
+
+// -----
+
+/// Tensors that are read at the same points are read once.
+
+// CHECK-LABEL: func @siblings
+//       CHECK:   %{{.*}}:2 = exec.fusion {{.*}}(%arg0) {reason = "over 64x64 reduced over [1], 1 join, 1 for reading the same tensor"}
+//   CHECK-NOT:   exec.fusion
+func.func @siblings(%x: tensor<64x64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %max = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [1] : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+  %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+  return %max, %sum : tensor<64xf32>, tensor<64xf32>
+}
+
+// -----
+
+/// Rows and columns of one tensor are two kernels: together nothing could be split.
+
+// CHECK-LABEL: func @negative_rows_and_columns
+// CHECK-COUNT-2: exec.fusion "reduce"
+func.func @negative_rows_and_columns(%x: tensor<64x64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+  %1 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+  return %0, %1 : tensor<64xf32>, tensor<64xf32>
+}
+
+// -----
+
+/// A row's reduction spread over columns is another space.
+
+// CHECK-LABEL: func @negative_spread_otherwise
+//       CHECK:   %[[S:.*]] = exec.fusion "reduce"(%arg0)
+//       CHECK:   exec.fusion "multiply"(%arg0, %[[S]])
+func.func @negative_spread_otherwise(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [1] : (tensor<64xf32>) -> tensor<64x64xf32>
+  %2 = stablehlo.multiply %x, %1 : tensor<64x64xf32>
+  return %2 : tensor<64x64xf32>
+}
+
+// -----
+
+/// A movement by itself is the library's, a reshape is no work at all.
+
+// CHECK-LABEL: func @alone
+//   CHECK-NOT:   exec.fusion
+//       CHECK:   stablehlo.transpose
+//       CHECK:   stablehlo.reshape
+func.func @alone(%x: tensor<64x32xf32>) -> tensor<2048xf32> {
+  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<64x32xf32>) -> tensor<32x64xf32>
+  %1 = stablehlo.reshape %0 : (tensor<32x64xf32>) -> tensor<2048xf32>
+  return %1 : tensor<2048xf32>
+}
+
+// -----
+
+/// The regions of a loop are fused by themselves; constants from outside come along.
+
+// CHECK-LABEL: func @loop
+//       CHECK:   stablehlo.while
+//       CHECK:     exec.fusion "compare"(%{{.*}})
+//       CHECK:     exec.fusion "multiply_add"
+func.func @loop(%x: tensor<64xf32>, %n: tensor<i32>) -> tensor<64xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %half = stablehlo.constant dense<0.5> : tensor<64xf32>
+  %r:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<64xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %next = stablehlo.add %i, %one : tensor<i32>
+    %p = stablehlo.multiply %v, %half : tensor<64xf32>
+    %q = stablehlo.add %p, %half : tensor<64xf32>
+    stablehlo.return %next, %q : tensor<i32>, tensor<64xf32>
+  }
+  return %r#1 : tensor<64xf32>
+}
+
+// -----
+
+/// Where a slice is is known before the kernel starts, so its position is not computed inside.
+
+// CHECK-LABEL: func @parameter
+//       CHECK:   %[[I:.*]] = exec.fusion "add"(%arg1)
+//       CHECK:   exec.fusion "exponential"(%arg0, %[[I]])
+//       CHECK:     stablehlo.dynamic_slice
+func.func @parameter(%x: tensor<64xf32>, %i: tensor<i32>) -> tensor<8xf32> {
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  %0 = stablehlo.dynamic_slice %x, %j, sizes = [8] : (tensor<64xf32>, tensor<i32>) -> tensor<8xf32>
+  %1 = stablehlo.exponential %0 : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}

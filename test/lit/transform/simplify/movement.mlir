@@ -1,0 +1,77 @@
+// RUN: tilewright-opt %s --pass-pipeline='builtin.module(func.func(simplify-canonicalize))' | FileCheck %s
+
+// CHECK-LABEL: func @there_and_back
+//  CHECK-NEXT:   return %arg0, %arg0, %arg0
+func.func @there_and_back(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) {
+  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<3x2xf32>) -> tensor<2x3xf32>
+  %2 = stablehlo.reshape %x : (tensor<2x3xf32>) -> tensor<6xf32>
+  %3 = stablehlo.reshape %2 : (tensor<6xf32>) -> tensor<2x3xf32>
+  %4 = stablehlo.reverse %x, dims = [0, 1] : tensor<2x3xf32>
+  %5 = stablehlo.reverse %4, dims = [1] : tensor<2x3xf32>
+  %6 = stablehlo.reverse %5, dims = [0] : tensor<2x3xf32>
+  return %1, %3, %6 : tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>
+}
+
+/// keepdims and what it is for: one broadcast.
+
+// CHECK-LABEL: func @keepdims
+//  CHECK-NEXT:   %[[B:.*]] = stablehlo.broadcast_in_dim %arg0, dims = [0] : (tensor<4xf32>) -> tensor<4x8xf32>
+//  CHECK-NEXT:   return %[[B]]
+func.func @keepdims(%x: tensor<4xf32>) -> tensor<4x8xf32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<4xf32>) -> tensor<4x1xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0, 1] : (tensor<4x1xf32>) -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: func @slices
+//  CHECK-NEXT:   %[[S:.*]] = stablehlo.slice %arg0 [3:8:2]
+//  CHECK-NEXT:   return %[[S]], %arg0
+func.func @slices(%x: tensor<10xf32>) -> (tensor<3xf32>, tensor<10xf32>) {
+  %0 = stablehlo.slice %x [1:10] : (tensor<10xf32>) -> tensor<9xf32>
+  %1 = stablehlo.slice %0 [2:7:2] : (tensor<9xf32>) -> tensor<3xf32>
+  %2 = stablehlo.slice %x [0:4] : (tensor<10xf32>) -> tensor<4xf32>
+  %3 = stablehlo.slice %x [4:10] : (tensor<10xf32>) -> tensor<6xf32>
+  %4 = stablehlo.concatenate %2, %3, dim = 0 : (tensor<4xf32>, tensor<6xf32>) -> tensor<10xf32>
+  return %1, %4 : tensor<3xf32>, tensor<10xf32>
+}
+
+/// A gather of one window, and at positions that count.
+
+// CHECK-LABEL: func @gathers
+//   CHECK-DAG:   stablehlo.dynamic_slice %arg0
+//   CHECK-DAG:   stablehlo.slice %arg0 [2:7:2, 0:4]
+func.func @gathers(%x: tensor<8x4xf32>, %i: tensor<1xi32>) -> (tensor<4xf32>, tensor<3x4xf32>) {
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0],
+      collapsed_slice_dims = [0], start_index_map = [0]>, slice_sizes = array<i64: 1, 4>}>
+      : (tensor<8x4xf32>, tensor<1xi32>) -> tensor<4xf32>
+  %j = stablehlo.constant dense<[[2], [4], [6]]> : tensor<3x1xi32>
+  %1 = "stablehlo.gather"(%x, %j) <{dimension_numbers = #stablehlo.gather<offset_dims = [1],
+      collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}>
+      : (tensor<8x4xf32>, tensor<3x1xi32>) -> tensor<3x4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<3x4xf32>
+}
+
+/// Transposes become dimension numbers.
+
+// CHECK-LABEL: func @products
+//  CHECK-NEXT:   %[[D:.*]] = stablehlo.dot_general %arg1, %arg0, contracting_dims = [1] x [0] : (tensor<5x4xf32>, tensor<4x3xf32>) -> tensor<5x3xf32>
+//  CHECK-NEXT:   return %[[D]]
+func.func @products(%a: tensor<4x3xf32>, %b: tensor<5x4xf32>) -> tensor<5x3xf32> {
+  %0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<4x3xf32>) -> tensor<3x4xf32>
+  %1 = stablehlo.transpose %b, dims = [1, 0] : (tensor<5x4xf32>) -> tensor<4x5xf32>
+  %2 = stablehlo.dot_general %0, %1, contracting_dims = [1] x [0] : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %3 = stablehlo.transpose %2, dims = [1, 0] : (tensor<3x5xf32>) -> tensor<5x3xf32>
+  return %3 : tensor<5x3xf32>
+}
+
+/// A dimension of size 1 needs no sum.
+
+// CHECK-LABEL: func @reduce_of_one
+//  CHECK-NEXT:   %[[R:.*]] = stablehlo.reshape %arg0 : (tensor<4x1xf32>) -> tensor<4xf32>
+//  CHECK-NEXT:   return %[[R]]
+func.func @reduce_of_one(%x: tensor<4x1xf32>) -> tensor<4xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1] : (tensor<4x1xf32>, tensor<f32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}

@@ -1,0 +1,42 @@
+// RUN: tilewright-opt %s --simplify --split-input-file --verify-diagnostics | FileCheck %s
+
+/// A barrier keeps equal code apart, and is gone at the end.
+
+// CHECK-LABEL: func @barrier
+//       CHECK:   %[[A:.*]] = stablehlo.exponential %arg0
+//       CHECK:   %[[B:.*]] = stablehlo.exponential %arg0
+//       CHECK:   return %[[A]], %[[B]]
+func.func @barrier(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = stablehlo.exponential %x : tensor<4xf32>
+  %1 = stablehlo.optimization_barrier %x : tensor<4xf32>
+  %2 = stablehlo.exponential %1 : tensor<4xf32>
+  return %0, %2 : tensor<4xf32>, tensor<4xf32>
+}
+
+/// A constant that common subexpressions moved out of a body is put back in.
+
+// CHECK-LABEL: func @closed_body
+//       CHECK:   stablehlo.reduce
+//       CHECK:     stablehlo.constant dense<2.000000e+00>
+//       CHECK:     stablehlo.multiply
+func.func @closed_body(%x: tensor<4xf32>, %y: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+  %two = stablehlo.constant dense<2.0> : tensor<f32>
+  %twice = stablehlo.multiply %y, %two : tensor<f32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.reduce(%x init: %z) across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+  reducer(%a: tensor<f32>, %b: tensor<f32>) {
+    %c = stablehlo.constant dense<2.0> : tensor<f32>
+    %m = stablehlo.multiply %b, %c : tensor<f32>
+    %s = stablehlo.add %a, %m : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }
+  return %twice, %r : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+func.func @negative_dynamic(%n: tensor<1xi32>) -> tensor<?xi32> {
+  // expected-error@+1 {{E2002 simplify: 'stablehlo.dynamic_iota' gives a tensor whose size only its values decide}}
+  %0 = stablehlo.dynamic_iota %n, dim = 0 : (tensor<1xi32>) -> tensor<?xi32>
+  return %0 : tensor<?xi32>
+}
