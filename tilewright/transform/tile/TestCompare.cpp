@@ -1,4 +1,5 @@
 #include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/tile/TileDialect.h"
 #include "tilewright/interpret/Evaluator.h"
@@ -32,7 +33,7 @@ static Tensor randomTensor(mlir::RankedTensorType type, std::mt19937_64 &random,
   for (int64_t i = 0; i < tensor.elementCount(); ++i) {
     const auto number = static_cast<int64_t>(random() % 41) - 20;
     if (numerics::isReal(element))
-      tensor.set(i, Scalar::ofReal(static_cast<double>(number) / 4));
+      tensor.set(i, Scalar::ofReal(static_cast<double>(number) / 64));
     else if (numerics::isComplex(element))
       tensor.set(i, Scalar::ofComplex({static_cast<double>(number) / 4, 0.5}));
     else if (element == ElementType::pred)
@@ -122,8 +123,8 @@ static Tensor edgeTensor(mlir::RankedTensorType type, size_t which, interpret::C
 std::string compareWithTiled(const std::string &text, uint64_t seed, bool edges, int *kernels) {
   static mlir::MLIRContext mlirContext(mlir::MLIRContext::Threading::DISABLED);
   mlir::ScopedDiagnosticHandler quiet(&mlirContext, [](mlir::Diagnostic &) {});
-  mlirContext.loadDialect<mlir::func::FuncDialect, stablehlo::StablehloDialect, exec::ExecDialect,
-                          TileDialect>();
+  mlirContext.loadDialect<mlir::func::FuncDialect, sdy::SdyDialect, stablehlo::StablehloDialect,
+                          exec::ExecDialect, TileDialect>();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &mlirContext);
   if (!module)
     return "does not parse";

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 
 namespace tilewright::tile {
 
@@ -26,6 +29,22 @@ TEST(TileFusions, RandomFusionsKeepTheirMeaning) {
   // What falls apart is correct too, but tests less.
   EXPECT_GE(whole, static_cast<int>(end - begin) * 9 / 10);
   RecordProperty("whole", whole);
+}
+
+TEST(TileFusions, ProgramsOfJaxKeepTheirMeaning) {
+  const char *folder = std::getenv("TILEWRIGHT_TEST_FOLDER");
+  int checked = 0;
+  for (const auto &entry : std::filesystem::directory_iterator(
+           folder ? folder : TILEWRIGHT_SOURCE_DIR "/test/lit/transform/tile/programs")) {
+    if (entry.path().extension() != ".mlir" && entry.path().extension() != ".fused")
+      continue;
+    std::ifstream file(entry.path());
+    std::stringstream text;
+    text << file.rdbuf();
+    EXPECT_EQ(compareWithTiled(text.str(), 1), "") << entry.path();
+    ++checked;
+  }
+  EXPECT_GE(checked, folder ? 1 : 6);
 }
 
 } // namespace tilewright::tile
