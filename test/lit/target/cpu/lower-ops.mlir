@@ -169,3 +169,20 @@ func.func @loop(%i: tensor<i32>, %n: tensor<i32>) -> tensor<1xi32> {
   %s = stablehlo.reshape %r : (tensor<i32>) -> tensor<1xi32>
   return %s : tensor<1xi32>
 }
+
+// -----
+
+/// A kernel must not have the name of a function that code calls.
+
+// CHECK-LABEL: func @names
+//       CHECK:   exec.launch @kernel_tanh
+//       CHECK: tile.kernel @kernel_tanh
+func.func @names(%a: tensor<8xf64>) -> tensor<8xf64> {
+  %0 = exec.launch @tanh(%a) : (tensor<8xf64>) -> tensor<8xf64>
+  return %0 : tensor<8xf64>
+}
+tile.kernel @tanh grid [1] inputs 1 {
+^bb0(%i: index, %x: memref<8xf64>, %out: memref<8xf64>):
+  %t = tile.load %x[%i] : memref<8xf64> -> tensor<8xf64>
+  tile.store %t, %out[%i] : tensor<8xf64>, memref<8xf64>
+}

@@ -62,7 +62,7 @@ Value *LaneBuilder::decodeSmall(Value *stored, ElementType type) {
   if (format.nan == NanEncoding::negativeZero)
     value = ir.CreateSelect(
         ir.CreateICmpEQ(ir.CreateOr(magnitude, sign), integer(raw, format.signBit())),
-        integer(raw, 0x7FC00000), value);
+        integer(raw, 0xFFC00000), value);
   return asFloat(value);
 }
 

@@ -6,6 +6,7 @@
 #include "tilewright/target/cpu/lower/Lowering.h"
 
 #include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -188,10 +189,30 @@ bool isView(Operation *op) {
   return width(op->getOperand(0)) >= 8 && width(op->getResult(0)) >= 8;
 }
 
+/// Names that object code refers to: a kernel of such a name would be called in their place.
+bool isReserved(StringRef name) {
+  static const llvm::StringSet<> functions = {
+      "acos",  "acosh", "asin",   "asinh", "atan",  "atan2", "atanh", "cbrt",   "ceil",
+      "cos",   "cosh",  "erf",    "erfc",  "exp",   "exp2",  "expm1", "fabs",   "floor",
+      "fma",   "fmax",  "fmin",   "fmod",  "log",   "log10", "log1p", "log2",   "nearbyint",
+      "pow",   "rint",  "round",  "roundeven", "sin", "sinh", "sqrt", "tan",    "tanh",
+      "trunc", "memcpy", "memmove", "memset"};
+  return functions.contains(name) || (name.ends_with("f") && functions.contains(name.drop_back())) ||
+         name.starts_with("tw_scalar");
+}
+
 struct CpuLowerOps : impl::CpuLowerOpsPassBase<CpuLowerOps> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     Lowering state(getOperation(), symbols);
+    for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<tile::KernelOp>()))
+      if (isReserved(kernel.getSymName())) {
+        std::string name = ("kernel_" + kernel.getSymName()).str();
+        while (symbols.lookup(name))
+          name += "_";
+        if (mlir::failed(symbols.rename(kernel, name)))
+          return signalPassFailure();
+      }
     // Collect first: lowering adds kernels and functions, and regions of lowered ops go away.
     SmallVector<Operation *> ops;
     for (auto function : getOperation().getOps<func::FuncOp>())
