@@ -37,7 +37,11 @@ struct Row {
 const Row rows[] = {
     {"f32_8x8x8", f32, f32, 8, 8, 8},
     {"f32_64x64x64", f32, f32, 64, 64, 64},
+    {"f32_96x96x96", f32, f32, 96, 96, 96},
+    {"f32_100x100x100", f32, f32, 100, 100, 100},
     {"f32_128x128x128", f32, f32, 128, 128, 128},
+    {"f32_128x128x128_t", f32, f32, 128, 128, 128, 1, true},
+    {"f32_200x200x200", f32, f32, 200, 200, 200},
     {"f32_256x256x256", f32, f32, 256, 256, 256},
     {"f32_512x512x512", f32, f32, 512, 512, 512},
     {"f32_512x512x512_t", f32, f32, 512, 512, 512, 1, true},
@@ -139,8 +143,8 @@ void run(const Row &row, ThreadPool &pool) {
     std::istringstream list(blocks);
     for (std::string each; list >> each;) {
       Matmul::Choice choice;
-      std::sscanf(each.c_str(), "%ld,%ld,%ld", &choice.mostRows, &choice.mostColumns,
-                  &choice.mostSummed);
+      std::sscanf(each.c_str(), "%ld,%ld,%ld,%ld", &choice.mostRows, &choice.mostColumns,
+                  &choice.mostSummed, &choice.mostDirect);
       variants.push_back(std::make_unique<Matmul>(problem, Machine::host(), choice));
       contenders.push_back(
           {each, [&, matmul = variants.back().get()] { matmul->run(operands, pool); }, {}});

@@ -4,8 +4,9 @@
 //
 // A program without inputs judges itself by its check.* calls as well. Others
 // get inputs made from their types, the same in every run. --every=N takes each
-// N-th program, --fold=N sets simplify.max-fold-elements, --print shows what
-// came out; NAME takes only programs whose name contains it.
+// N-th program, --fold=N sets simplify.max-fold-elements, --print and --summary
+// show what came out, --no-run only transforms; NAME takes only programs whose
+// name contains it.
 #include "tilewright/import/ArtifactFile.h"
 #include "tilewright/import/Import.h"
 #include "tilewright/interpret/Checks.h"
@@ -42,7 +43,7 @@ static constexpr int64_t allowedUlps = 8;
 struct Settings {
   std::string stage;
   Options options;
-  bool print = false, summary = false;
+  bool print = false, summary = false, evaluate = true;
 };
 
 struct Outcome {
@@ -163,6 +164,8 @@ static Status runFile(const std::filesystem::path &path, const Settings &setting
   if (!transformed)
     return Status(Code::internal, concat("the pipeline failed: ", complaints));
   outcome.opsAfter = countOps(*module);
+  if (!settings.evaluate)
+    return Status();
   TILEWRIGHT_ASSIGN(std::vector<RuntimeValues> after,
                     interpret::evaluateRanks(*module, "main", grid, std::move(perRank),
                                              settings.options.interpret));
@@ -191,6 +194,8 @@ int main(int argc, char **argv) {
       settings.print = true;
     else if (argument == "--summary")
       settings.summary = true;
+    else if (argument == "--no-run")
+      settings.evaluate = false;
     else if (argument == "--verbose")
       verbose = true;
     else

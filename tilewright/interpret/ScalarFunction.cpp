@@ -86,6 +86,15 @@ ScalarFunction::Builder::append(ScalarOp op, ElementType operand, ElementType re
   return target;
 }
 
+std::optional<ScalarFunction::Register>
+ScalarFunction::Builder::append(Operation operation, ElementType operand, Register argument) {
+  std::optional<Register> target = nextRegister();
+  if (target)
+    function.instructions.push_back(
+        {operation, *target, argument, argument, argument, ScalarOp::abs, operand});
+  return target;
+}
+
 void ScalarFunction::Builder::addResult(Register value, ElementType type) {
   function.resultRegisters.push_back(value);
   function.results.push_back(type);

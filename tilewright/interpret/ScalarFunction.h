@@ -92,6 +92,8 @@ public:
     return append(op, operand, resultTypeOf(op, operand),
                   std::span(operands.begin(), operands.size()));
   }
+  /// The same for a function of one argument that is not in the table.
+  std::optional<Register> append(Operation operation, ElementType operand, Register argument);
   /// Adds the next result of the function.
   void addResult(Register value, ElementType type);
   ScalarFunction finish() && { return std::move(function); }

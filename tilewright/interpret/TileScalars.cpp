@@ -8,6 +8,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace tilewright::interpret {
@@ -96,6 +98,12 @@ const llvm::StringMap<Row> &rows() {
       {"complex.tanh", {ScalarOp::tanh}},
   };
   return table;
+}
+
+/// What StableHLO does not have, but keeps as a composite.
+template <ElementType type> Scalar erf(const Scalar &a, const Scalar &, const Scalar &) {
+  const double value = std::erf(a.r);
+  return Scalar::ofReal(type == ElementType::f32 ? static_cast<float>(value) : value);
 }
 
 ElementType unsignedOf(ElementType type) {
@@ -286,6 +294,10 @@ std::optional<Register> Translator::translate(mlir::Operation &op) {
     return append(ScalarOp::fromBits, result, result,
                   {append(ScalarOp::toBits, from, bits, {operands[0]})});
   }
+  if (isa<math::ErfOp>(op))
+    return result == ElementType::f64   ? builder.append(erf<ElementType::f64>, from, operands[0])
+           : result == ElementType::f32 ? builder.append(erf<ElementType::f32>, from, operands[0])
+                                        : std::nullopt;
   auto row = rows().find(op.getName().getStringRef());
   if (row == rows().end() || operands.size() != arityOf(row->second.op))
     return std::nullopt;

@@ -1,57 +1,14 @@
 #include "tilewright/runtime/LoadedExecutable.h"
 #include "tilewright/numerics/Shape.h"
 #include "tilewright/runtime/Client.h"
-#include "tilewright/runtime/Storage.h"
-#include "tilewright/runtime/StridedCopy.h"
+#include "tilewright/runtime/Launch.h"
 #include "tilewright/support/Concat.h"
-#include "tilewright/support/Trace.h"
 
 #include <algorithm>
-#include <chrono>
-#include <optional>
 
 namespace tilewright::runtime {
 
 using artifact::Donation;
-
-/// What a launch would otherwise work out each time.
-struct LoadedExecutable::Facts {
-  std::shared_ptr<const std::string> name; // for labels and timelines
-  std::vector<bool> isDonated;             // by parameter: the program takes it over
-  bool hasDonation = false;
-  struct ResultFacts {
-    std::shared_ptr<const TensorType> type; // inside the executable, no copy
-    size_t bytes = 0;
-    std::vector<Memory *> memories; // by local device
-  };
-  std::vector<ResultFacts> results;
-  bool hasCollectives = false;
-};
-
-/// One device's part of one call of execute.
-struct LoadedExecutable::Launch {
-  std::shared_ptr<LoadedExecutable> executable;
-  size_t local = 0;
-  int64_t runId = 0;
-  void *userContext = nullptr;
-  /// What must have happened before it can begin.
-  std::vector<Event> waits;
-  /// Arguments and results; kept until it ends.
-  std::vector<std::shared_ptr<Storage>> arguments, results;
-  std::vector<std::byte *> pointers; // of parameters, then of results
-  /// A parameter that a result wants to take over but must not.
-  struct Copy {
-    size_t parameter;
-    size_t bytes;
-  };
-  std::vector<Copy> copies; // of arguments[parameter] to pointers[parameter]
-  std::unique_ptr<collective::Communicator> communicator;
-  std::optional<Promise> promise;
-
-  Status run();
-  Status begin();
-  void finish(Status status);
-};
 
 LoadedExecutable::LoadedExecutable(Client &client,
                                    std::shared_ptr<const artifact::Executable> program,
@@ -159,85 +116,6 @@ Status LoadedExecutable::checkArguments(size_t local, std::span<Buffer *const> a
   return Status();
 }
 
-/// Memory for a result. Results are taken when a program is launched, so those in flight may hold
-/// what will soon be free: one more try after they have ended.
-static Result<Allocator::Block> allocateResult(Client &client, const Memory &memory, size_t bytes,
-                                               const Label &label) {
-  Result<Allocator::Block> block = memory.allocate(bytes, label);
-  if (block.isOk() || Stream::isInsideAny())
-    return block;
-  client.drain();
-  return memory.allocate(bytes, label);
-}
-
-static Status deletedArgument(size_t index, const std::string &program) {
-  return Status(Error::bufferDeleted,
-                concat("argument ", index, " of '", program,
-                       "' was deleted or donated; keep a copy, or do not donate it before"));
-}
-
-/// Everything that can fail comes before a buffer is donated.
-Result<std::unique_ptr<LoadedExecutable::Launch>>
-LoadedExecutable::makeLaunch(size_t local, std::span<Buffer *const> arguments,
-                             const std::vector<bool> &isDonated) {
-  auto launch = std::make_unique<Launch>();
-  launch->local = local;
-  launch->arguments.reserve(arguments.size());
-  launch->pointers.reserve(arguments.size() + facts->results.size());
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    std::shared_ptr<Storage> storage = arguments[i]->hold();
-    if (!storage)
-      return deletedArgument(i, program->name);
-    launch->pointers.push_back(storage->data());
-    launch->arguments.push_back(std::move(storage));
-    const Event &definition = arguments[i]->definition();
-    if (!definition.isReady() || definition.isFailed())
-      launch->waits.push_back(definition);
-  }
-
-  launch->results.resize(facts->results.size());
-  auto allocate = [&](size_t i) -> Status {
-    const Facts::ResultFacts &result = facts->results[i];
-    Label label = {"result", result.type, facts->name, static_cast<int64_t>(i)};
-    TILEWRIGHT_ASSIGN(Allocator::Block block,
-                      allocateResult(client, *result.memories[local], result.bytes, label));
-    launch->results[i] = std::make_shared<Storage>(std::move(block));
-    return Status();
-  };
-  for (size_t i = 0; i < facts->results.size(); ++i) {
-    const artifact::Index alias = program->results[i].aliasOf;
-    if (alias == artifact::none || !isDonated[alias])
-      TILEWRIGHT_TRY(allocate(i));
-  }
-
-  for (size_t i = 0; facts->hasDonation && i < arguments.size(); ++i) {
-    if (!isDonated[i])
-      continue;
-    bool isOurs = false;
-    std::shared_ptr<Storage> storage = arguments[i]->takeForDonation(isOurs);
-    if (!storage)
-      return deletedArgument(i, program->name); // another thread was first
-    if (!isOurs)
-      continue;
-    if (Event unread = storage->whenUnread(); !unread.isReady())
-      launch->waits.push_back(unread);
-    for (size_t r = 0; r < facts->results.size(); ++r)
-      if (program->results[r].aliasOf == i)
-        launch->results[r] = std::make_shared<Storage>(storage);
-  }
-  for (size_t r = 0; r < facts->results.size(); ++r) {
-    if (!launch->results[r])
-      TILEWRIGHT_TRY(allocate(r)); // donated, but somebody outside still refers to it
-    const artifact::Index alias = program->results[r].aliasOf;
-    if (alias != artifact::none && launch->results[r]->data() != launch->pointers[alias]) {
-      launch->pointers[alias] = launch->results[r]->data();
-      launch->copies.push_back({alias, facts->results[r].bytes});
-    }
-    launch->pointers.push_back(launch->results[r]->data());
-  }
-  return launch;
-}
-
 std::vector<std::unique_ptr<Buffer>> LoadedExecutable::makeResults(Launch &launch,
                                                                    const Event &definition) {
   std::vector<std::unique_ptr<Buffer>> results;
@@ -248,71 +126,6 @@ std::vector<std::unique_ptr<Buffer>> LoadedExecutable::makeResults(Launch &launc
                                     launch.results[i], definition));
   }
   return results;
-}
-
-Status LoadedExecutable::Launch::begin() {
-  for (const Event &event : waits)
-    TILEWRIGHT_TRY(event.await());
-  return Status();
-}
-
-/// On the stream's turn. Does not touch `promise`.
-Status LoadedExecutable::Launch::run() {
-  TILEWRIGHT_TRY(begin());
-  LoadedExecutable &self = *executable;
-  trace::Span span("program", self.program->name);
-  const Device &device = *self.localDevices[local];
-  for (const Copy &copy : copies)
-    copyDense(pointers[copy.parameter], arguments[copy.parameter]->data(), copy.bytes,
-              &self.client.threadPool());
-
-  const size_t parameterCount = arguments.size();
-  ProgramRun run{std::span(pointers).first(parameterCount),
-                 std::span(pointers).subspan(parameterCount),
-                 {nullptr, nullptr},
-                 self.client.threadPool()};
-  Allocator::Block arenas[2];
-  for (uint8_t space = 0; space < 2; ++space) {
-    const int64_t bytes = self.program->arenaBytes[space];
-    if (bytes == 0)
-      continue;
-    TILEWRIGHT_ASSIGN(arenas[space],
-                      device.memories()[space]->allocate(
-                          static_cast<size_t>(bytes), {"temporaries", nullptr, self.facts->name}));
-    run.arenas[space] = arenas[space].data();
-  }
-  run.replica = self.localIds[local].replica;
-  run.partition = self.localIds[local].partition;
-  run.device = self.localDevices[local];
-  run.runId = runId;
-  run.communicator = communicator.get();
-  run.userContext = userContext;
-
-  const auto begin = std::chrono::steady_clock::now();
-  Status status = self.code->run(run);
-  const int64_t took = (std::chrono::steady_clock::now() - begin).count();
-  // Down at once, up slowly: one run that was interrupted says little about the next.
-  const int64_t before = self.measured.load(std::memory_order_relaxed);
-  self.measured.store(before < 0 || took < before ? took : before + (took - before) / 4,
-                      std::memory_order_relaxed);
-  if (status.isOk())
-    return status;
-  return std::move(status).during(
-      concat("running '", self.program->name, "' on ", device.toString()));
-}
-
-/// Gives everything back, then tells those who wait: who is told finds the memory free.
-void LoadedExecutable::Launch::finish(Status status) {
-  if (communicator) {
-    if (!status.isOk())
-      communicator->abandon(status);
-    communicator.reset();
-  }
-  waits.clear();
-  arguments.clear();
-  results.clear();
-  if (promise)
-    promise->complete(std::move(status));
 }
 
 bool LoadedExecutable::shouldRunHere(const Launch &launch) const {
@@ -381,7 +194,7 @@ Result<Execution> LoadedExecutable::execute(std::span<const std::span<Buffer *co
     TILEWRIGHT_ASSIGN(std::unique_ptr<Launch> launch,
                       makeLaunch(local, arguments[local], *isDonated));
     launch->executable = shared_from_this();
-    launch->runId = runId;
+    launch->runId = options.launchId ? options.launchId : runId;
     launch->userContext = options.userContext;
     launches.push_back(std::move(launch));
   }

@@ -26,7 +26,7 @@ struct DeviceAssignment {
 struct ExecuteOptions {
   /// Parameters whose buffers stay the caller's even if the program would take them over.
   std::span<const int64_t> nonDonatable;
-  /// Names this launch in timelines; 0 lets the client choose.
+  /// What custom calls are told as the run's id; 0 lets the client choose.
   int64_t launchId = 0;
   /// Given to custom calls.
   void *userContext = nullptr;

@@ -58,11 +58,13 @@ Stream::Turn::~Turn() {
 void Stream::enqueue(Task task) {
   if (isInside())
     return task();
-  std::lock_guard lock(mutex);
-  tasks.push_back(std::move(task));
-  ++begun;
-  if (!thread.joinable())
-    thread = std::thread([this] { work(); });
+  {
+    std::lock_guard lock(mutex);
+    tasks.push_back(std::move(task));
+    ++begun;
+    if (!thread.joinable())
+      thread = std::thread([this] { work(); });
+  }
   arrived.notify_one();
 }
 

@@ -58,6 +58,13 @@ static StringRef nameOf(Operation *op) {
   return name.consume_front("stablehlo.") ? name : StringRef();
 }
 
+/// The name under which an op is in the tables: a composite is there by its own.
+static StringRef tableName(Operation *op) {
+  if (auto composite = dyn_cast<stablehlo::CompositeOp>(op))
+    return composite.getName();
+  return nameOf(op);
+}
+
 static Meaning meaningOf(StringRef name, Kind kind) {
   switch (kind) {
   case Kind::real:
@@ -91,7 +98,7 @@ bool canExpress(Operation *op) {
            operand.getIntOrFloatBitWidth() == result.getIntOrFloatBitWidth();
   if (isa<stablehlo::ComplexOp>(op))
     return true;
-  return meaningOf(nameOf(op), kindOf(operand)) != nullptr;
+  return meaningOf(tableName(op), kindOf(operand)) != nullptr;
 }
 
 /// Applies a meaning to reals: computes in f32 or f64 and rounds once.
@@ -132,7 +139,7 @@ Value emitElement(OpBuilder &builder, Operation *op, ValueRange operands) {
   }
   if (isa<stablehlo::ComplexOp>(op))
     return emit.join(operands[0], operands[1]);
-  Meaning meaning = meaningOf(nameOf(op), kind);
+  Meaning meaning = meaningOf(tableName(op), kind);
   return kind == Kind::real ? emitReal(emit, meaning, operands, scalarType(to))
                             : meaning(emit, operands);
 }

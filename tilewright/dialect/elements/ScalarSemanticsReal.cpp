@@ -76,6 +76,7 @@ Meaning realMeaning(StringRef name) {
       {"remainder", binary<arith::RemFOp>},
       {"subtract", binary<arith::SubFOp>},
       {"clamp", clamp},
+      {"chlo.erf", unary<math::ErfOp>},
   };
   return table.lookup(name);
 }

@@ -29,7 +29,8 @@ public:
 
   void operand(ArrayRef<AffineExpr> index, bool mayLeave = false) {
     relation.operands.push_back(
-        {AffineMap::get(static_cast<unsigned>(relation.sizes.size()), 0, index, context),
+        {AffineMap::get(static_cast<unsigned>(relation.sizes.size()),
+                        static_cast<unsigned>(relation.positions.size()), index, context),
          mayLeave});
   }
   /// An operand that is read at the result's own index, or a scalar.
@@ -38,6 +39,12 @@ public:
     for (int64_t i = 0; i < cast<RankedTensorType>(value.getType()).getRank(); ++i)
       index.push_back(dim(i));
     operand(index);
+  }
+
+  /// The value of a scalar operand, moved into [0, limit].
+  AffineExpr position(unsigned operand, int64_t limit) {
+    relation.positions.push_back({operand, limit});
+    return getAffineSymbolExpr(static_cast<unsigned>(relation.positions.size() - 1), context);
   }
 
   IndexingRelation take() { return std::move(relation); }
@@ -95,6 +102,23 @@ static IndexingRelation relationOf(stablehlo::SliceOp op) {
     index.push_back(builder.dim(static_cast<int64_t>(dim)) * stride + start);
   }
   builder.operand(index);
+  return builder.take();
+}
+
+static IndexingRelation relationOf(stablehlo::DynamicSliceOp op) {
+  Builder builder(op, shapeOf(op.getResult()));
+  SmallVector<AffineExpr> index;
+  for (auto [i, sizes] :
+       llvm::enumerate(llvm::zip_equal(shapeOf(op.getOperand()), op.getSliceSizes()))) {
+    auto [whole, size] = sizes;
+    AffineExpr dim = builder.dim(static_cast<int64_t>(i));
+    // All of a dimension leaves no choice of where it begins.
+    index.push_back(
+        whole == size ? dim : dim + builder.position(static_cast<unsigned>(i + 1), whole - size));
+  }
+  builder.operand(index);
+  for (size_t i = 0; i < op.getStartIndices().size(); ++i)
+    builder.operand({});
   return builder.take();
 }
 
@@ -199,8 +223,8 @@ FailureOr<IndexingRelation> indexingRelation(Operation *op) {
     return failure();
   return llvm::TypeSwitch<Operation *, FailureOr<IndexingRelation>>(op)
       .Case<stablehlo::BroadcastInDimOp, stablehlo::TransposeOp, stablehlo::ReshapeOp,
-            stablehlo::SliceOp, stablehlo::ReverseOp, stablehlo::PadOp, stablehlo::ConcatenateOp,
-            stablehlo::ReduceOp, stablehlo::DotGeneralOp>(
+            stablehlo::SliceOp, stablehlo::DynamicSliceOp, stablehlo::ReverseOp, stablehlo::PadOp,
+            stablehlo::ConcatenateOp, stablehlo::ReduceOp, stablehlo::DotGeneralOp>(
           [](auto op) -> FailureOr<IndexingRelation> { return relationOf(op); })
       .Case<stablehlo::ConstantOp, stablehlo::IotaOp>(
           [](Operation *op) -> FailureOr<IndexingRelation> {
@@ -218,8 +242,8 @@ FailureOr<IndexingRelation> indexingRelation(Operation *op) {
 
 bool isDataMovement(Operation *op) {
   return isa<stablehlo::BroadcastInDimOp, stablehlo::TransposeOp, stablehlo::ReshapeOp,
-             stablehlo::SliceOp, stablehlo::ReverseOp, stablehlo::PadOp, stablehlo::ConcatenateOp,
-             stablehlo::ConstantOp, stablehlo::IotaOp>(op);
+             stablehlo::SliceOp, stablehlo::DynamicSliceOp, stablehlo::ReverseOp, stablehlo::PadOp,
+             stablehlo::ConcatenateOp, stablehlo::ConstantOp, stablehlo::IotaOp>(op);
 }
 
 //===- What can be tiled --------------------------------------------------===//
@@ -258,9 +282,6 @@ static std::string whyNot(Operation *op) {
     return "has elements that are not plain scalars";
   if (failed(indexingRelation(op)))
     return "has no indexing relation, or no meaning for single elements of its types";
-  if (auto pad = dyn_cast<stablehlo::PadOp>(op))
-    if (llvm::any_of(pad.getInteriorPadding(), [](int64_t size) { return size != 0; }))
-      return "pads between elements";
   if (auto constant = dyn_cast<stablehlo::ConstantOp>(op)) {
     auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
     if (!dense || !dense.isSplat())

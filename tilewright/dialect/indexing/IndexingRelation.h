@@ -13,11 +13,18 @@ namespace tilewright::indexing {
 
 /// How the index into one operand follows from the iteration point.
 struct OperandRelation {
-  /// (result dimensions…, reduced dimensions…) -> operand index.
+  /// (result dimensions…, reduced dimensions…)[positions…] -> operand index.
   mlir::AffineMap map;
-  /// The index may leave the operand; there the element comes from elsewhere (the padding
-  /// value of a pad, another piece of a concatenation).
+  /// The index may leave the operand, or fall between its elements where the map divides; there
+  /// the element comes from elsewhere (the padding value of a pad, another piece of a
+  /// concatenation).
   bool mayLeave = false;
+};
+
+/// A symbol of the maps: the value of a scalar operand, moved into [0, limit].
+struct Position {
+  unsigned operand;
+  int64_t limit;
 };
 
 /// An op as a loop nest: for each point of the result, over all points of the reduced
@@ -27,11 +34,13 @@ struct OperandRelation {
 ///   reduce      (d0, d1) -> (d0, d1), where d1 is reduced
 ///   reshape     (d0) -> (d0 floordiv 8, d0 mod 8)
 ///   pad         (d0) -> (d0 - low), may leave
+///   dynamic_slice  (d0)[s0] -> (d0 + s0), where s0 is operand 1
 struct IndexingRelation {
   /// Sizes of the result's dimensions and, after them, of the reduced ones.
   llvm::SmallVector<int64_t> sizes;
   unsigned resultRank = 0;
   llvm::SmallVector<OperandRelation> operands;
+  llvm::SmallVector<Position> positions;
 
   llvm::ArrayRef<int64_t> resultSizes() const {
     return llvm::ArrayRef(sizes).take_front(resultRank);

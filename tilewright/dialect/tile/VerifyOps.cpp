@@ -96,8 +96,9 @@ LogicalResult ViewOp::verify() {
            << source.getElementType() << " and " << result.getElementType();
   if (map.getNumSymbols() != 0 || map.getNumDims() != result.getRank() ||
       map.getNumResults() != source.getRank())
-    return emitOpError("needs a map from ") << result.getRank() << " dimensions to "
-                                            << source.getRank() << ", without symbols, got " << getMapAttr();
+    return emitOpError("needs a map from ")
+           << result.getRank() << " dimensions to " << source.getRank() << ", without symbols, got "
+           << getMapAttr();
   if (result.getNumElements() == 0)
     return success();
   SmallVector<std::optional<int64_t>> lowest(result.getRank(), 0), highest;
@@ -108,7 +109,8 @@ LogicalResult ViewOp::verify() {
     auto high = getBoundForAffineExpr(expr, map.getNumDims(), 0, lowest, highest, true);
     if (!low || !high || *low < 0 || *high >= source.getDimSize(dim))
       return emitOpError("must stay inside its source, but index ")
-             << textOf(expr) << " of dimension " << dim << " leaves [0, " << source.getDimSize(dim) << ")";
+             << textOf(expr) << " of dimension " << dim << " leaves [0, " << source.getDimSize(dim)
+             << ")";
   }
   return success();
 }

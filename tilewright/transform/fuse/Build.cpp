@@ -78,7 +78,7 @@ private:
         Operation *producer = operand.getDefiningOp();
         if (producer && groups.groupOf(producer) == content.group)
           continue; // a member, which comes before
-        if (producer && goesInside(producer, content))
+        if (producer && (goesInside(producer, content) || isRepeated(producer, content)))
           pending.push_back({producer, false});
         else
           content.inputs.insert(operand);
@@ -101,6 +101,38 @@ private:
         return false;
     }
     return true;
+  }
+
+  /// Whether a member of another group is computed again in here instead of stored
+  /// there: cheap, of one large tensor at most, and stored for no other reason.
+  bool isRepeated(Operation *op, const Content &content) {
+    Node *node = groups.nodeOf(op);
+    if (!node || groups.groupOf(op) == ~0u || node->opClass != OpClass::elementwise ||
+        node->role != Role::full || isExpensive(op))
+      return false;
+    for (unsigned follower : node->followers)
+      if (groups.groupOf(groups.nodes[follower].op) == ~0u)
+        return false;
+    const int64_t elements = elementsOf(op->getResult(0).getType());
+    Value large;
+    for (Value source : node->sources) {
+      Operation *producer = source.getDefiningOp();
+      // What only its own kernel has would have to be stored in its place.
+      if (producer && groups.groupOf(producer) == groups.groupOf(op) &&
+          elementsOf(source.getType()) * 4 > elements)
+        return false;
+      if (elementsOf(source.getType()) * 4 <= elements || source == large)
+        continue;
+      if (large)
+        return false;
+      large = source;
+    }
+    // Bytes read must not grow.
+    auto bits = [](Value value) {
+      Type type = cast<RankedTensorType>(value.getType()).getElementType();
+      return isa<ComplexType>(type) ? 128 : type.getIntOrFloatBitWidth();
+    };
+    return elements >= 1024 && (!large || bits(large) <= bits(op->getResult(0)));
   }
 
   /// Which values must exist outside of fusions, and which floating ops stay.

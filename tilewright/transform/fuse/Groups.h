@@ -124,6 +124,10 @@ private:
   };
   Plan plan(unsigned producer, unsigned consumer, const Access &access);
   Plan planInternal(unsigned producer, unsigned consumer);
+  /// Whether every op of the one that reads the other still may, in one kernel.
+  const char *refuseEdges(unsigned producers, unsigned consumers, const Plan &plan);
+  const char *refuseEdge(const Node &from, Role fromRole, const Node &to, Role toRole,
+                         const Space &space);
   const char *refuseMerge(unsigned a, unsigned b);
   bool isOnlyReadBy(const Group &group, unsigned reader);
   /// An order in which the two are neighbours; nothing if an op lies between them.

@@ -151,6 +151,59 @@ Groups::Plan Groups::plan(unsigned producer, unsigned consumer, const Access &ac
   return planInternal(producer, consumer);
 }
 
+const char *Groups::refuseEdge(const Node &from, Role fromRole, const Node &to, Role toRole,
+                               const Space &space) {
+  for (OpOperand &operand : to.op->getOpOperands()) {
+    Access access = resolve(operand.get());
+    if (!access.source || access.source.getDefiningOp() != from.op)
+      continue;
+    if (isParameter(operand))
+      return "it is a parameter, which must be known before the kernel starts";
+    if (fromRole == Role::internal)
+      continue; // computed wherever it is read
+    if (toRole == Role::internal || to.opClass == OpClass::movement ||
+        access.kind == Access::other)
+      return "it is read in another order than it is computed";
+    const bool readsFull = to.opClass == OpClass::reduce || toRole == Role::full;
+    if (access.kind == Access::same) {
+      if ((fromRole == Role::full) != readsFull)
+        return "one element of the one is a row of the other";
+      continue;
+    }
+    if (fromRole != Role::row || !readsFull || !followsRows(access, space))
+      return "it is spread over the space in another way than by rows";
+    if (space.rowLength() > (space.trailing ? maxRowElements : maxSpreadElements))
+      return "a row is too long to be kept until its reduction is known";
+    if (space.rows < 4 && space.elements >= parallelElements)
+      return "the reduction has too few rows for the threads to share";
+  }
+  return nullptr;
+}
+
+const char *Groups::refuseEdges(unsigned producers, unsigned consumers, const Plan &plan) {
+  auto roleOf = [&](unsigned node, unsigned group) {
+    const Role planned = group == producers ? plan.producers : plan.consumers;
+    return nodes[node].role == Role::full && !groups[group].space.reduces ? planned
+                                                                         : nodes[node].role;
+  };
+  // Every edge between the two touches the smaller one.
+  const bool swap = groups[producers].members.size() > groups[consumers].members.size();
+  const unsigned small = swap ? consumers : producers, large = swap ? producers : consumers;
+  for (unsigned member : groups[small].members) {
+    for (unsigned other : nodes[member].dependencies)
+      if (nodes[other].group != ~0u && find(nodes[other].group) == large)
+        if (const char *refusal = refuseEdge(nodes[other], roleOf(other, large), nodes[member],
+                                             roleOf(member, small), plan.space))
+          return refusal;
+    for (unsigned other : nodes[member].followers)
+      if (nodes[other].group != ~0u && find(nodes[other].group) == large)
+        if (const char *refusal = refuseEdge(nodes[member], roleOf(member, small), nodes[other],
+                                             roleOf(other, large), plan.space))
+          return refusal;
+  }
+  return nullptr;
+}
+
 bool Groups::isOnlyReadBy(const Group &group, unsigned reader) {
   if (group.members.size() > maxReaders)
     return false;
@@ -342,6 +395,8 @@ void Groups::joinProducers(unsigned position) {
       continue;
     Plan plan = this->plan(static_cast<unsigned>(producer - nodes.data()), position, access);
     if (!plan.refusal)
+      plan.refusal = refuseEdges(from, to, plan);
+    if (!plan.refusal)
       plan.refusal = refuseMerge(from, to);
     if (plan.refusal) {
       report(source, nodes[position].op, false, plan.refusal);
@@ -394,12 +449,14 @@ void Groups::joinSiblings() {
                           one.elements == elementsOf(value.getType());
         if (!fits)
           continue;
+        Plan plan;
+        plan.space = joined(one, two, false);
+        if (refuseEdges(a, b, plan))
+          continue; // reported when the reader asked
         if (const char *refusal = refuseMerge(a, b)) {
           report(nodes[list[i - back]].op, nodes[list[i]].op, false, refusal);
           continue;
         }
-        Plan plan;
-        plan.space = joined(one, two, false);
         report(nodes[list[i - back]].op, nodes[list[i]].op, true, "reads the same tensor");
         ++groups[merge(a, b, plan, true)].siblings;
         break;

@@ -46,6 +46,8 @@ private:
   }
   /// The first index of an access at this point.
   Value offset(const Access &access);
+  /// A position that is read from memory, as an index inside its limits.
+  Value position(int number);
   Value view(Value tile, ArrayRef<AffineExpr> exprs, ArrayRef<int64_t> shape);
   Value load(const Node &node, unsigned number, const Box &box, Value padding);
   void store(ValueRef value, const Box &box, Value target);
@@ -65,8 +67,8 @@ private:
   SmallVector<Value> emitNode(const Node &node, unsigned number, const Box &box);
   /// An operand as a tile of the user's domain.
   Operand operand(const Edge &edge, const Box &domain);
-  /// Where elements of the domain come from this operand: a tile of i1, or null for everywhere.
-  SmallVector<std::pair<Value, int64_t>> leaving(const Edge &edge, const Box &domain);
+  /// The bounds that the domain may leave, each with a tile of its index.
+  SmallVector<std::pair<Value, Bound>> leaving(const Edge &edge, const Box &domain);
   Value chooseInside(const Edge &edge, const Box &domain, RankedTensorType type, Operand otherwise);
   Value scalar(ValueRef value);
 
@@ -88,6 +90,7 @@ private:
   llvm::DenseMap<unsigned, Value> memrefs; // by number of an input node
   std::map<int64_t, Value> constants;
   std::map<Access, Value> offsets;
+  std::map<int, Value> positions;
   std::map<std::pair<unsigned, Box>, SmallVector<Value>> values;
 };
 
@@ -97,17 +100,42 @@ private:
 
 Value KernelEmitter::offset(const Access &access) {
   Value coordinate = access.follows() ? coordinates[static_cast<size_t>(access.main)] : Value();
-  if (!coordinate)
+  if (!coordinate && access.position < 0)
     return index(access.constant);
   Value &value = offsets[access];
-  if (!value) {
-    AffineExpr expr =
-        getAffineDimExpr(0, context) * (access.scale * tiling.tileSize(access)) + access.constant;
-    value = expr == getAffineDimExpr(0, context)
-                ? coordinate
-                : affine::AffineApplyOp::create(top, loc, AffineMap::get(1, 0, expr), coordinate);
+  if (value)
+    return value;
+  AffineExpr expr = getAffineDimExpr(0, context) * tiling.pointStride(access) + access.constant;
+  Value still =
+      !coordinate ? index(access.constant)
+      : expr == getAffineDimExpr(0, context)
+          ? coordinate
+          : affine::AffineApplyOp::create(top, loc, AffineMap::get(1, 0, expr), coordinate);
+  if (access.position < 0)
+    return value = still;
+  Value moved = position(access.position);
+  if (access.positionScale != 1)
+    moved = arith::MulIOp::create(builder, loc, moved, index(access.positionScale));
+  return value = arith::AddIOp::create(builder, loc, still, moved);
+}
+
+Value KernelEmitter::position(int number) {
+  Value &value = positions[number];
+  if (value)
+    return value;
+  const RunPosition &position = graph.positions[static_cast<size_t>(number)];
+  Type element = graph.elementType(position.value);
+  Type wide = builder.getI64Type();
+  Value start = elements::emitConversion(builder, loc, element, wide, scalar(position.value));
+  Value limit = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(position.limit));
+  if (element.isUnsignedInteger()) {
+    start = arith::MinUIOp::create(builder, loc, start, limit);
+  } else {
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(0));
+    start = arith::MaxSIOp::create(builder, loc, start, zero);
+    start = arith::MinSIOp::create(builder, loc, start, limit);
   }
-  return value;
+  return value = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), start);
 }
 
 Value KernelEmitter::view(Value tile, ArrayRef<AffineExpr> exprs, ArrayRef<int64_t> shape) {
@@ -195,7 +223,7 @@ SmallVector<Value> KernelEmitter::emitNode(const Node &node, unsigned number, co
   return llvm::TypeSwitch<Operation *, SmallVector<Value>>(node.op)
       .Case<stablehlo::IotaOp>([&](auto) { return SmallVector<Value>{emitIota(node, box)}; })
       .Case<stablehlo::BroadcastInDimOp, stablehlo::TransposeOp, stablehlo::ReshapeOp,
-            stablehlo::SliceOp, stablehlo::ReverseOp>(
+            stablehlo::SliceOp, stablehlo::DynamicSliceOp, stablehlo::ReverseOp>(
           [&](auto) { return SmallVector<Value>{operand(node.operands[0], box).tile}; })
       .Case<stablehlo::PadOp>([&](auto) { return SmallVector<Value>{emitPad(node, box)}; })
       .Case<stablehlo::ConcatenateOp>(
@@ -208,14 +236,12 @@ SmallVector<Value> KernelEmitter::emitNode(const Node &node, unsigned number, co
 Operand KernelEmitter::operand(const Edge &edge, const Box &domain) {
   if (ElementsAttr constant = graph.constantOf(edge.source))
     return {{}, constant};
-  SmallVector<AffineExpr> exprs;
-  std::set<int> needsWhole;
-  Box box = operandBox(edge, graph.node(edge.source), domain, exprs, needsWhole);
-  Value tile = emitValue(edge.source, box);
+  OperandBox source = operandBox(edge, graph.node(edge.source), domain);
+  Value tile = emitValue(edge.source, source.box);
   SmallVector<int64_t> shape;
   for (const Access &access : domain)
     shape.push_back(tiling.tileSize(access));
-  return {view(tile, exprs, shape), {}};
+  return {view(tile, source.view, shape), {}};
 }
 
 Value KernelEmitter::scalar(ValueRef value) {
@@ -273,9 +299,7 @@ static Access accessOf(AffineExpr expr, const Box &domain) {
   Node source;
   source.sizes.push_back(1);
   source.rank = 1;
-  SmallVector<AffineExpr> view;
-  std::set<int> needsWhole;
-  return operandBox(edge, source, domain, view, needsWhole).front();
+  return operandBox(edge, source, domain).box.front();
 }
 
 static unsigned dimOf(AffineExpr expr) {
@@ -287,50 +311,56 @@ static unsigned dimOf(AffineExpr expr) {
   return found;
 }
 
-SmallVector<std::pair<Value, int64_t>> KernelEmitter::leaving(const Edge &edge, const Box &domain) {
-  SmallVector<std::pair<Value, int64_t>> indices;
+SmallVector<std::pair<Value, Bound>> KernelEmitter::leaving(const Edge &edge, const Box &domain) {
+  SmallVector<std::pair<Value, Bound>> indices;
   SmallVector<int64_t> shape;
   for (const Access &access : domain)
     shape.push_back(tiling.tileSize(access));
   for (const Bound &bound : edge.bounds) {
     Access access = accessOf(bound.index, domain);
-    if (tiling.isInside(access, bound.size, /*keptOnly=*/true))
+    if (bound.step == 1 && tiling.isInside(access, bound.size, /*keptOnly=*/true))
       continue;
     auto type = RankedTensorType::get(shape, builder.getIndexType());
     if (shape.empty() || (!access.follows() && access.size == 1)) {
       // One index for all.
-      Value at = index(access.constant);
-      (void)at;
       auto op = MapOp::create(builder, loc, TypeRange(type), ValueRange());
       OpBuilder::InsertionGuard guard(builder);
       builder.createBlock(&op.getBody());
       Value constant = arith::ConstantIndexOp::create(builder, loc, access.constant);
       YieldOp::create(builder, loc, constant);
-      indices.push_back({op.getResult(0), bound.size});
+      indices.push_back({op.getResult(0), bound});
       continue;
     }
     indices.push_back({IotaOp::create(builder, loc, type, offset(access), dimOf(bound.index),
                                       tiling.tileSize(access) == 1 ? 1 : access.scale),
-                       bound.size});
+                       bound});
   }
   return indices;
 }
 
 Value KernelEmitter::chooseInside(const Edge &edge, const Box &domain, RankedTensorType type,
                                   Operand otherwise) {
-  SmallVector<std::pair<Value, int64_t>> indices = leaving(edge, domain);
+  SmallVector<std::pair<Value, Bound>> indices = leaving(edge, domain);
   Operand inside = operand(edge, domain);
   if (indices.empty())
     return inside.tile ? inside.tile : splat(type, inside.constant);
   SmallVector<Operand> operands = {inside, otherwise};
-  for (auto [tile, size] : indices)
+  for (auto [tile, bound] : indices)
     operands.push_back({tile, {}});
   return map(type, operands, [&](OpBuilder &region, ValueRange values) {
     Value all;
-    for (auto [at, bound] : llvm::zip_equal(values.drop_front(2), indices)) {
+    for (auto [at, leaving] : llvm::zip_equal(values.drop_front(2), indices)) {
+      const Bound &bound = leaving.second;
       // As an unsigned number a negative index is too large as well.
-      Value size = arith::ConstantIndexOp::create(region, loc, bound.second);
+      Value size = arith::ConstantIndexOp::create(region, loc, bound.size);
       Value fits = arith::CmpIOp::create(region, loc, arith::CmpIPredicate::ult, at, size);
+      if (bound.step != 1) {
+        Value step = arith::ConstantIndexOp::create(region, loc, bound.step);
+        Value rest = arith::RemUIOp::create(region, loc, at, step);
+        Value zero = arith::ConstantIndexOp::create(region, loc, 0);
+        Value hits = arith::CmpIOp::create(region, loc, arith::CmpIPredicate::eq, rest, zero);
+        fits = arith::AndIOp::create(region, loc, fits, hits);
+      }
       all = all ? Value(arith::AndIOp::create(region, loc, all, fits)) : fits;
     }
     return Value(arith::SelectOp::create(region, loc, all, values[0], values[1]));
@@ -398,10 +428,7 @@ SmallVector<Value> KernelEmitter::emitReduce(const Node &node, const Box &box) {
     }
     Value tile;
     if (inOrder) {
-      SmallVector<AffineExpr> exprs;
-      std::set<int> needsWhole;
-      tile = emitValue(edge.source,
-                       operandBox(edge, graph.node(edge.source), domain, exprs, needsWhole));
+      tile = emitValue(edge.source, operandBox(edge, graph.node(edge.source), domain).box);
       dims = reduced;
     } else {
       Operand source = operand(edge, domain);
@@ -478,11 +505,8 @@ Value KernelEmitter::emitDot(const Node &node, const Box &box) {
   // Reals are summed in f32 at least.
   Type sum = isa<FloatType>(result) && !result.isF64() ? Type(builder.getF32Type()) : result;
   auto side = [&](const Edge &edge, const Role &first, const Role &second) {
-    Operand source;
-    SmallVector<AffineExpr> exprs;
-    std::set<int> needsWhole;
-    Box sourceBox = operandBox(edge, graph.node(edge.source), domain, exprs, needsWhole);
-    Value tile = emitValue(edge.source, sourceBox);
+    OperandBox source = operandBox(edge, graph.node(edge.source), domain);
+    Value tile = emitValue(edge.source, source.box);
     Type element = graph.elementType(edge.source);
     const bool isPlain = element.isF32() || element.isF64() || element.isF16() || element.isBF16();
     if (!isPlain || (element.isF64() && !sum.isF64()))
@@ -501,9 +525,9 @@ Value KernelEmitter::emitDot(const Node &node, const Box &box) {
     };
     place(first, 0);
     place(second, 1);
-    for (AffineExpr &expr : exprs)
+    for (AffineExpr &expr : source.view)
       expr = simplifyAffineExpr(expr.replaceDims(local), static_cast<unsigned>(shape.size()), 0);
-    return view(tile, exprs, shape);
+    return view(tile, source.view, shape);
   };
   Value left = side(lhs, rows, depth), right = side(rhs, depth, columns);
 
@@ -581,7 +605,7 @@ KernelOp KernelEmitter::emit(StringRef name, SmallVectorImpl<int> &inputs) {
     Box box = tiling.outputs[i];
     for (Access &access : box)
       if (access.follows() && tiling.points(access.main) == 1)
-        access = {-1, tiling.sizes[static_cast<size_t>(access.main)], 1, 0};
+        access = Access{-1, tiling.sizes[static_cast<size_t>(access.main)]};
     if (!graph.isEmpty(output))
       store(output, box,
             block->getArgument(static_cast<unsigned>(grid.size() + inputNodes.size() + i)));

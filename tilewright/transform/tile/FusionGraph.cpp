@@ -167,16 +167,31 @@ private:
         if (stride != 0)
           node.iotaStrides.push_back({static_cast<unsigned>(dim), stride});
     }
+    SmallVector<AffineExpr> symbols;
+    for (const indexing::Position &position : relation.positions) {
+      graph.positions.push_back({valueOf(op.getOperand(position.operand)), position.limit});
+      symbols.push_back(
+          getAffineSymbolExpr(static_cast<unsigned>(graph.positions.size() - 1), context));
+    }
     for (auto [operand, operandRelation] : llvm::zip_equal(op.getOperands(), relation.operands))
-      node.operands.push_back(edge(operand, operandRelation, forms, node));
+      node.operands.push_back(edge(operand, operandRelation, forms, node, symbols));
     graph.nodes.push_back(std::move(node));
     for (Value result : op.getResults())
       values[result] = {static_cast<unsigned>(graph.nodes.size() - 1),
                         cast<OpResult>(result).getResultNumber()};
   }
 
+  /// The bound of an index; one that divides counts only where nothing is left over.
+  static Bound bound(AffineExpr index, int64_t size) {
+    auto divided = dyn_cast<AffineBinaryOpExpr>(index);
+    if (!divided || divided.getKind() != AffineExprKind::FloorDiv)
+      return {index, size};
+    const int64_t step = cast<AffineConstantExpr>(divided.getRHS()).getValue();
+    return {divided.getLHS(), (size - 1) * step + 1, step};
+  }
+
   Edge edge(Value operand, const indexing::OperandRelation &relation, ArrayRef<LinearForm> forms,
-            const Node &node) {
+            const Node &node, ArrayRef<AffineExpr> symbols) {
     Edge edge;
     edge.source = valueOf(operand);
     SmallVector<AffineExpr> exprs;
@@ -185,9 +200,9 @@ private:
     for (auto [id, expr, size] :
          llvm::zip_equal(dims[operand], relation.map.getResults(), shapeOf(operand))) {
       std::optional<LinearForm> form = linearForm(expr, forms, node.sizes);
-      AffineExpr general = expr.replaceDims(exprs);
+      AffineExpr general = expr.replaceDimsAndSymbols(exprs, symbols);
       if (relation.mayLeave)
-        edge.bounds.push_back({form ? form->toExpr(context) : general, size});
+        edge.bounds.push_back(bound(form ? form->toExpr(context) : general, size));
       SmallVector<Dimensions::Id> leaves = dimensions.leaves(id);
       SmallVector<AffineExpr> index(leaves.size());
       for (size_t i = leaves.size(); i-- > 0;) {
@@ -233,7 +248,7 @@ ElementsAttr FusionGraph::constantOf(ValueRef value) const {
     if (auto constant = dyn_cast<stablehlo::ConstantOp>(node.op))
       return constant.getValue();
     if (!isa<stablehlo::BroadcastInDimOp, stablehlo::ReshapeOp, stablehlo::TransposeOp,
-             stablehlo::SliceOp, stablehlo::ReverseOp>(node.op))
+             stablehlo::SliceOp, stablehlo::DynamicSliceOp, stablehlo::ReverseOp>(node.op))
       return {};
     value = node.operands.front().source;
   }
@@ -367,7 +382,7 @@ void FusionGraph::mergeDimensions() {
     for (Edge &edge : node.operands)
       llvm::erase_if(edge.bounds, [&](const Bound &bound) {
         auto dim = dyn_cast<AffineDimExpr>(bound.index);
-        return dim && node.sizes[dim.getPosition()] <= bound.size;
+        return dim && bound.step == 1 && node.sizes[dim.getPosition()] <= bound.size;
       });
   // Every pair that can be joined stands somewhere; one that cannot never will.
   llvm::DenseSet<std::pair<Dimensions::Id, Dimensions::Id>> refused;

@@ -21,10 +21,19 @@ struct ValueRef {
   unsigned result = 0;
 };
 
-/// Where an operand is inside its bounds: `index` (of the domain) lies in [0, size).
+/// Where an operand is inside its bounds: `index` (of the domain) lies in [0, size), at a
+/// multiple of `step`.
 struct Bound {
   mlir::AffineExpr index;
   int64_t size;
+  int64_t step = 1;
+};
+
+/// A position that is known only when the kernel runs: a scalar, moved into [0, limit].
+/// Symbol i of index expressions is position i of the graph.
+struct RunPosition {
+  ValueRef value;
+  int64_t limit;
 };
 
 struct Edge {
@@ -60,6 +69,7 @@ public:
   std::vector<Node> nodes;
   /// What the fusion yields. A reshape of a whole output is free, so it is not there.
   llvm::SmallVector<ValueRef> outputs;
+  std::vector<RunPosition> positions;
 
   const Node &node(ValueRef value) const { return nodes[value.node]; }
   mlir::Type elementType(ValueRef value) const {

@@ -93,6 +93,7 @@ private:
   void transpose(const Value &x);
   void broadcast(const Value &x);
   void slice(const Value &x);
+  void dynamicSlice(const Value &x);
   void pad(const Value &x);
   void concatenate(const Value &x);
   void reverse(const Value &x);
@@ -254,6 +255,22 @@ void Writer::slice(const Value &x) {
       shape, x.element);
 }
 
+void Writer::dynamicSlice(const Value &x) {
+  static const std::vector<std::string> elements = {"i32", "i64", "ui8"};
+  const std::string element = pick(elements);
+  std::string names, types;
+  Dims shape;
+  for (int64_t size : x.shape) {
+    shape.push_back(below(2) ? size : 1 + below(size));
+    Value start = input({}, element);
+    names += concat(start.name, ", ");
+    types += concat(", ", type(start));
+  }
+  add(concat("stablehlo.dynamic_slice ", x.name, ", ", names, "sizes = ", list(shape), " : (",
+             type(x), types, ") -> ", type(shape, x.element)),
+      shape, x.element);
+}
+
 void Writer::pad(const Value &x) {
   if (isComplex(x))
     return;
@@ -261,9 +278,9 @@ void Writer::pad(const Value &x) {
   for (int64_t size : x.shape) {
     low.push_back(below(2) ? 0 : below(4) - 1);
     high.push_back(below(2) ? 0 : below(4) - 1);
-    interior.push_back(0);
-    shape.push_back(size + low.back() + high.back());
-    if (shape.back() < 1)
+    interior.push_back(below(4) ? 0 : 1 + below(3));
+    shape.push_back(size + low.back() + high.back() + (size - 1) * interior.back());
+    if (shape.back() < 1 || volume(shape) > 20000)
       return;
   }
   Value value = below(2) ? input({}, x.element)
@@ -404,7 +421,7 @@ std::string Writer::write(int ops) {
       broadcast(x);
       break;
     case 11:
-      slice(x);
+      below(3) ? slice(x) : dynamicSlice(x);
       break;
     case 12:
       pad(x);

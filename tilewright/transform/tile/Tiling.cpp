@@ -3,10 +3,15 @@
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 
 #include "mlir/Analysis/Presburger/IntegerRelation.h"
+#include "mlir/Analysis/Presburger/PresburgerRelation.h"
 #include "llvm/ADT/STLExtras.h"
+
+#include <array>
+#include <numeric>
 
 using namespace mlir;
 using presburger::IntegerPolyhedron;
+using presburger::PresburgerSet;
 using presburger::PresburgerSpace;
 
 namespace tilewright::tile {
@@ -34,59 +39,141 @@ Box domainBox(const Node &node, const Box &result) {
   return box;
 }
 
-/// `expr` as constant + scale * dimension; nothing if it is more than that.
-static std::optional<std::tuple<int, int64_t, int64_t>> simpleIndex(AffineExpr expr) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return std::make_tuple(-1, int64_t(0), constant.getValue());
-  if (auto dim = dyn_cast<AffineDimExpr>(expr))
-    return std::make_tuple(static_cast<int>(dim.getPosition()), int64_t(1), int64_t(0));
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  auto right = binary ? dyn_cast<AffineConstantExpr>(binary.getRHS()) : AffineConstantExpr();
+namespace {
+/// constant + scale * dimension + positionScale * position, the first two divided by `divisor`.
+struct SimpleIndex {
+  int dim = -1;
+  int64_t scale = 0;
+  int64_t constant = 0;
+  int64_t divisor = 1;
+  int position = -1;
+  int64_t positionScale = 0;
+};
+} // namespace
+
+/// `expr` in that form; nothing if it is more than that.
+static std::optional<SimpleIndex> simpleIndex(AffineExpr expr) {
+  SimpleIndex index;
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
+    index.constant = constant.getValue();
+    return index;
+  }
+  if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+    index.dim = static_cast<int>(dim.getPosition());
+    index.scale = 1;
+    return index;
+  }
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
+    index.position = static_cast<int>(symbol.getPosition());
+    index.positionScale = 1;
+    return index;
+  }
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  std::optional<SimpleIndex> left = simpleIndex(binary.getLHS());
+  if (!left || left->divisor != 1)
+    return std::nullopt;
+  if (binary.getKind() == AffineExprKind::Add) {
+    std::optional<SimpleIndex> right = simpleIndex(binary.getRHS());
+    if (!right || right->divisor != 1 || (left->dim >= 0 && right->dim >= 0) ||
+        (left->position >= 0 && right->position >= 0))
+      return std::nullopt;
+    left->constant += right->constant;
+    if (right->dim >= 0)
+      std::tie(left->dim, left->scale) = std::tie(right->dim, right->scale);
+    if (right->position >= 0)
+      std::tie(left->position, left->positionScale) =
+          std::tie(right->position, right->positionScale);
+    return left;
+  }
+  auto right = dyn_cast<AffineConstantExpr>(binary.getRHS());
   if (!right)
     return std::nullopt;
-  auto left = simpleIndex(binary.getLHS());
-  if (!left)
-    return std::nullopt;
-  auto [dim, scale, constant] = *left;
-  if (binary.getKind() == AffineExprKind::Add)
-    return std::make_tuple(dim, scale, constant + right.getValue());
-  if (binary.getKind() == AffineExprKind::Mul)
-    return std::make_tuple(dim, scale * right.getValue(), constant * right.getValue());
+  if (binary.getKind() == AffineExprKind::Mul) {
+    left->scale *= right.getValue();
+    left->constant *= right.getValue();
+    left->positionScale *= right.getValue();
+    return left;
+  }
+  if (binary.getKind() == AffineExprKind::FloorDiv && right.getValue() > 0 && left->dim >= 0 &&
+      left->scale == 1 && left->position < 0) {
+    left->divisor = right.getValue();
+    return left;
+  }
   return std::nullopt;
 }
 
-Box operandBox(const Edge &edge, const Node &source, const Box &domain,
-               SmallVectorImpl<AffineExpr> &view, std::set<int> &needsWhole) {
-  Box box;
+static int64_t floorDivide(int64_t a, int64_t b) { return (a - ((a % b) + b) % b) / b; }
+
+/// The access of a simple index, given those of the domain; nothing where two positions or two
+/// divisions meet.
+static std::optional<Access> accessOf(const SimpleIndex &index, const Box &domain, AffineExpr dim,
+                                      AffineExpr &view) {
+  Access access{-1, 1, 1, 0};
+  if (index.dim >= 0) {
+    access = domain[static_cast<size_t>(index.dim)];
+    view = dim;
+  }
+  if (index.divisor != 1) {
+    if (access.scale != 1 || access.divisor != 1 || access.position >= 0)
+      return std::nullopt;
+    const int64_t first = index.constant + access.constant;
+    access.constant = floorDivide(first, index.divisor);
+    const int64_t phase = first - access.constant * index.divisor;
+    view = (dim + phase).floorDiv(index.divisor);
+    if (access.follows()) {
+      access.divisor = index.divisor;
+      access.phase = phase;
+    } else {
+      access.size = (access.size - 1 + phase) / index.divisor + 1;
+    }
+    return access;
+  }
+  const int64_t scale = index.dim >= 0 ? index.scale : 0;
+  access.constant = index.constant + scale * access.constant;
+  if (index.dim >= 0)
+    access.scale *= index.scale;
+  access.positionScale *= scale;
+  if (index.position >= 0) {
+    if (access.position >= 0)
+      return std::nullopt;
+    access.position = index.position;
+    access.positionScale = index.positionScale;
+  }
+  return access;
+}
+
+OperandBox operandBox(const Edge &edge, const Node &source, const Box &domain) {
+  OperandBox found;
   for (auto [expr, size] : llvm::zip_equal(edge.index, source.shape())) {
+    MLIRContext *context = expr.getContext();
     if (auto simple = simpleIndex(expr)) {
-      auto [dim, scale, constant] = *simple;
-      if (dim < 0) {
-        box.push_back({-1, 1, 1, constant});
-        view.push_back(getAffineConstantExpr(0, expr.getContext()));
+      AffineExpr view = getAffineConstantExpr(0, context);
+      AffineExpr dim = getAffineDimExpr(static_cast<unsigned>(std::max(simple->dim, 0)), context);
+      if (auto access = accessOf(*simple, domain, dim, view)) {
+        found.box.push_back(*access);
+        found.view.push_back(view);
         continue;
       }
-      Access access = domain[static_cast<size_t>(dim)];
-      access.constant = constant + scale * access.constant;
-      access.scale *= scale;
-      box.push_back(access);
-      view.push_back(getAffineDimExpr(static_cast<unsigned>(dim), expr.getContext()));
-      continue;
     }
     // All of the operand's dimension, looked into by the view.
     SmallVector<AffineExpr> local;
     for (auto [dim, access] : llvm::enumerate(domain))
-      local.push_back(getAffineDimExpr(static_cast<unsigned>(dim), expr.getContext()) *
-                          access.scale +
+      local.push_back(getAffineDimExpr(static_cast<unsigned>(dim), context) * access.scale +
                       access.constant);
     expr.walk([&](AffineExpr inner) {
-      if (auto dim = dyn_cast<AffineDimExpr>(inner); dim && domain[dim.getPosition()].follows())
-        needsWhole.insert(domain[dim.getPosition()].main);
+      found.isRefused |= isa<AffineSymbolExpr>(inner);
+      auto dim = dyn_cast<AffineDimExpr>(inner);
+      if (!dim)
+        return;
+      const Access &access = domain[dim.getPosition()];
+      if (access.follows())
+        found.needsWhole.insert(access.main);
+      found.isRefused |= access.divisor != 1 || access.position >= 0;
     });
-    box.push_back({-1, size, 1, 0});
-    view.push_back(expr.replaceDims(local));
+    found.box.push_back({-1, size, 1, 0});
+    found.view.push_back(expr.replaceDims(local));
   }
-  return box;
+  return found;
 }
 
 //===- What the ops ask of the tiles --------------------------------------===//
@@ -103,6 +190,10 @@ struct Tiling::Needs {
   bool hasReduction = false;
   /// An index that leaves what it looks into, where only a view could follow it.
   bool leavesView = false;
+  /// Two positions that are known only later, in one index.
+  bool isRefused = false;
+  /// Tiles of these dimensions are multiples of a number.
+  std::map<int, int64_t> multiples;
 };
 
 static int64_t bytesOf(Type type) {
@@ -141,10 +232,16 @@ public:
           needs.whole.insert(main);
     }
     for (const Edge &edge : node.operands) {
-      SmallVector<AffineExpr> view;
-      Box source = operandBox(edge, graph.node(edge.source), domain, view, needs.whole);
-      checkView(domain, source, view);
-      visit(edge.source, source);
+      OperandBox source = operandBox(edge, graph.node(edge.source), domain);
+      needs.whole.insert(source.needsWhole.begin(), source.needsWhole.end());
+      needs.isRefused |= source.isRefused;
+      for (const Access &access : source.box)
+        if (access.follows() && access.divisor != 1) {
+          int64_t &multiple = needs.multiples.try_emplace(access.main, 1).first->second;
+          multiple = std::lcm(multiple, access.divisor);
+        }
+      checkView(domain, source.box, source.view);
+      visit(edge.source, source.box);
     }
   }
 
@@ -156,7 +253,7 @@ public:
       highest.push_back(sizeOf(access) - 1);
     const auto rank = static_cast<unsigned>(domain.size());
     for (auto [access, expr] : llvm::zip_equal(source, view)) {
-      if (isa<AffineDimExpr, AffineConstantExpr>(expr))
+      if (access.follows() || isa<AffineDimExpr, AffineConstantExpr>(expr))
         continue;
       auto low = getBoundForAffineExpr(expr, rank, 0, lowest, highest, false);
       auto high = getBoundForAffineExpr(expr, rank, 0, lowest, highest, true);
@@ -176,7 +273,10 @@ public:
     return volume;
   }
   int64_t sizeOf(const Access &access) const {
-    return access.follows() ? mainSizes[static_cast<size_t>(access.main)] : access.size;
+    return access.follows()
+               ? (mainSizes[static_cast<size_t>(access.main)] - 1 + access.phase) / access.divisor +
+                     1
+               : access.size;
   }
 
 private:
@@ -212,15 +312,33 @@ static int64_t pickTile(int64_t size, int64_t budget, int64_t granule) {
 bool Tiling::choose(const FusionGraph &graph, const Needs &needs, const Capacities &capacities,
                     std::string &reason) {
   const size_t count = sizes.size();
-  // The legal sizes, as a set over one symbol for each dimension.
-  IntegerPolyhedron legal(PresburgerSpace::getSetSpace(static_cast<unsigned>(count)));
+  // The legal sizes, as a set over one symbol for each dimension: all of it, or, where nothing
+  // needs that, a multiple of what divides its indices.
+  const PresburgerSpace space = PresburgerSpace::getSetSpace(static_cast<unsigned>(count));
+  auto legal = PresburgerSet::getUniverse(space);
+  auto multipleOf = [&](size_t dim) {
+    auto found = needs.multiples.find(static_cast<int>(dim));
+    return found == needs.multiples.end() ? int64_t(1) : found->second;
+  };
   for (size_t dim = 0; dim < count; ++dim) {
-    legal.addBound(presburger::BoundType::LB, static_cast<unsigned>(dim), 1);
-    legal.addBound(presburger::BoundType::UB, static_cast<unsigned>(dim),
-                   std::max<int64_t>(sizes[dim], 1));
-    if (needs.whole.contains(static_cast<int>(dim)))
-      legal.addBound(presburger::BoundType::LB, static_cast<unsigned>(dim),
-                     std::max<int64_t>(sizes[dim], 1));
+    const auto var = static_cast<unsigned>(dim);
+    IntegerPolyhedron whole(space);
+    whole.addBound(presburger::BoundType::EQ, var, std::max<int64_t>(sizes[dim], 1));
+    PresburgerSet options(whole);
+    if (!needs.whole.contains(static_cast<int>(dim))) {
+      IntegerPolyhedron part(space);
+      part.addBound(presburger::BoundType::LB, var, 1);
+      part.addBound(presburger::BoundType::UB, var, std::max<int64_t>(sizes[dim], 1));
+      SmallVector<int64_t> tile(count + 1, 0);
+      tile[dim] = 1;
+      part.addLocalFloorDiv(tile, multipleOf(dim));
+      SmallVector<int64_t> rest(count + 2, 0);
+      rest[dim] = 1;
+      rest[count] = -multipleOf(dim);
+      part.addEquality(rest);
+      options.unionInPlace(part);
+    }
+    legal = legal.intersect(options);
   }
 
   tiles.assign(sizes.begin(), sizes.end());
@@ -249,19 +367,20 @@ bool Tiling::choose(const FusionGraph &graph, const Needs &needs, const Capaciti
     if (inner.size() > 1) {
       // A transposition: a square of whole cache lines on both sides.
       for (size_t dim : inner) {
-        tiles[dim] = pickTile(sizes[dim], granule, granule);
+        tiles[dim] = pickTile(sizes[dim], granule, std::lcm(granule, multipleOf(dim)));
         budget = std::max<int64_t>(1, budget / tiles[dim]);
       }
     }
     for (size_t dim : llvm::reverse(open)) {
       if (inner.size() > 1 && llvm::is_contained(inner, dim))
         continue;
-      tiles[dim] = pickTile(sizes[dim], budget, llvm::is_contained(inner, dim) ? granule : 1);
+      tiles[dim] =
+          pickTile(sizes[dim], budget,
+                   std::lcm(llvm::is_contained(inner, dim) ? granule : 1, multipleOf(dim)));
       budget = std::max<int64_t>(1, budget / tiles[dim]);
     }
   }
-  if (!legal.containsPoint(llvm::to_vector(
-          llvm::map_range(tiles, [](int64_t tile) { return static_cast<int64_t>(tile); })))) {
+  if (!legal.containsPoint(presburger::getDynamicAPIntVec(tiles))) {
     reason = "no sizes of tiles are legal";
     return false;
   }
@@ -319,6 +438,12 @@ std::optional<Tiling> Tiling::create(const FusionGraph &graph, const Capacities 
     walker.visit(output, box);
     walker.addContiguous(box, walker.volumeOf(box));
   }
+  if (needs.isRefused) {
+    reason = "an index depends on two positions that only the run knows";
+    return std::nullopt;
+  }
+  for (const RunPosition &position : graph.positions)
+    tiling.positionLimits.push_back(position.limit);
   if (needs.leavesView) {
     reason = "a reshape cuts across dimensions that are padded or joined";
     return std::nullopt;
@@ -333,19 +458,21 @@ bool Tiling::isInside(const Access &access, int64_t size, bool keptOnly) const {
   // outside can be reached.
   const auto main = static_cast<size_t>(std::max(access.main, 0));
   const int64_t tile = tileSize(access), count = access.follows() ? points(access.main) : 1;
+  const int64_t limit =
+      access.position >= 0 ? positionLimits[static_cast<size_t>(access.position)] : 0;
   for (const bool low : {true, false}) {
-    IntegerPolyhedron outside(PresburgerSpace::getSetSpace(2)); // point, element
-    outside.addBound(presburger::BoundType::LB, 0, 0);
-    outside.addBound(presburger::BoundType::UB, 0, count - 1);
-    outside.addBound(presburger::BoundType::LB, 1, 0);
-    outside.addBound(presburger::BoundType::UB, 1, tile - 1);
-    if (access.follows() && keptOnly)
-      outside.addInequality({-tile, -1, sizes[main] - 1});
-    const int64_t a = access.scale * (access.follows() ? tile : 0), b = access.scale;
+    IntegerPolyhedron outside(PresburgerSpace::getSetSpace(3)); // point, element, position
+    for (auto [var, bound] : llvm::enumerate(std::array{count - 1, tile - 1, limit})) {
+      outside.addBound(presburger::BoundType::LB, static_cast<unsigned>(var), 0);
+      outside.addBound(presburger::BoundType::UB, static_cast<unsigned>(var), bound);
+    }
+    if (access.follows() && keptOnly && access.divisor == 1)
+      outside.addInequality({-tile, -1, 0, sizes[main] - 1});
+    const int64_t a = pointStride(access), b = access.scale, c = access.positionScale;
     if (low)
-      outside.addInequality({-a, -b, -1 - access.constant});
+      outside.addInequality({-a, -b, -c, -1 - access.constant});
     else
-      outside.addInequality({a, b, access.constant - size});
+      outside.addInequality({a, b, c, access.constant - size});
     if (!outside.isIntegerEmpty())
       return false;
   }

@@ -27,15 +27,23 @@ struct Capacities {
 /// The indices of one dimension of a value at one point of the grid:
 ///   follows    constant + scale * m, for m in the point's tile of `main`
 ///   whole      constant + scale * l, for l in [0, size)
-/// where `size` 1 and `scale` 1 make it a single index.
+/// where `size` 1 and `scale` 1 make it a single index. With a `divisor`, m stands for
+/// (m + phase) / divisor, rounded down, and tiles are multiples of it. A `position` of the graph,
+/// times its scale, is added to all of them.
 struct Access {
   int main = -1; // a dimension of the grid's domain, or -1
   int64_t size = 1;
   int64_t scale = 1;
   int64_t constant = 0;
+  int64_t divisor = 1;
+  int64_t phase = 0;
+  int position = -1;
+  int64_t positionScale = 0;
 
   bool follows() const { return main >= 0; }
-  auto key() const { return std::make_tuple(main, size, scale, constant); }
+  auto key() const {
+    return std::make_tuple(main, size, scale, constant, divisor, phase, position, positionScale);
+  }
   bool operator<(const Access &other) const { return key() < other.key(); }
   bool operator==(const Access &other) const { return key() == other.key(); }
 };
@@ -45,11 +53,17 @@ using Box = std::vector<Access>;
 Box domainBox(const Node &node, const Box &result);
 
 /// Where an operand is read, given the box of the user's domain: the preimage of the box
-/// under the relation. `view` gets the operand's tile index as a function of the domain's
+/// under the relation. `view` is the operand's tile index as a function of the domain's
 /// tile index. Indices that are not linear in one dimension need the dimensions that they
-/// depend on in one piece; these are added to `needsWhole`.
-Box operandBox(const Edge &edge, const Node &source, const Box &domain,
-               llvm::SmallVectorImpl<mlir::AffineExpr> &view, std::set<int> &needsWhole);
+/// depend on in one piece.
+struct OperandBox {
+  Box box;
+  llvm::SmallVector<mlir::AffineExpr> view;
+  std::set<int> needsWhole;
+  /// Depends on two positions at once, or on one in a way that no offset can express.
+  bool isRefused = false;
+};
+OperandBox operandBox(const Edge &edge, const Node &source, const Box &domain);
 
 class Tiling {
 public:
@@ -68,12 +82,24 @@ public:
            tiles[static_cast<size_t>(main)];
   }
   int64_t tileSize(const Access &access) const {
-    return access.follows() ? tiles[static_cast<size_t>(access.main)] : access.size;
+    if (!access.follows())
+      return access.size;
+    const int64_t tile = tiles[static_cast<size_t>(access.main)];
+    return (tile - 1 + access.phase) / access.divisor + 1;
+  }
+  /// How far the first index moves from one point to the next.
+  int64_t pointStride(const Access &access) const {
+    return access.follows()
+               ? access.scale * (tiles[static_cast<size_t>(access.main)] / access.divisor)
+               : 0;
   }
 
   /// Whether every index of the access is proved to be inside [0, size): for all points
   /// of the grid, or only for those elements that outputs keep.
   bool isInside(const Access &access, int64_t size, bool keptOnly) const;
+
+  /// Limits of the graph's positions.
+  llvm::SmallVector<int64_t> positionLimits;
 
   /// What the ops ask of the tiles.
   struct Needs;

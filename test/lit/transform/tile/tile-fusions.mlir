@@ -165,3 +165,46 @@ func.func @negative_falls_apart(%x: tensor<8xf32>) -> tensor<8xf32> {
   }
   return %r : tensor<8xf32>
 }
+
+// -----
+
+/// A position is read from memory, moved inside, and added to the offset; no mask is needed.
+
+// CHECK-LABEL: tile.kernel @sliced grid [1] inputs 2 {
+//       CHECK:   %[[T:.*]] = tile.load %{{.*}}[] : memref<i32> -> tensor<i32>
+//       CHECK:   %[[S:.*]] = tensor.extract %[[T]][]
+//       CHECK:   %[[W:.*]] = arith.extsi %[[S]] : i32 to i64
+//       CHECK:   arith.maxsi %[[W]]
+//       CHECK:   arith.minsi
+//       CHECK:   %[[I:.*]] = arith.index_cast
+//       CHECK:   %[[AT:.*]] = arith.addi %{{.*}}, %[[I]] : index
+//       CHECK:   tile.load %{{.*}}[%[[AT]]] : memref<100xf32> -> tensor<10xf32>
+func.func @main(%x: tensor<100xf32>, %i: tensor<i32>) -> tensor<10xf32> {
+  %r = exec.fusion "sliced" (%x, %i) : (tensor<100xf32>, tensor<i32>) -> tensor<10xf32> {
+  ^bb0(%a: tensor<100xf32>, %b: tensor<i32>):
+    %s = stablehlo.dynamic_slice %a, %b, sizes = [10] : (tensor<100xf32>, tensor<i32>) -> tensor<10xf32>
+    %e = stablehlo.negate %s : tensor<10xf32>
+    exec.yield %e : tensor<10xf32>
+  }
+  return %r : tensor<10xf32>
+}
+
+// -----
+
+/// Padding between elements: the tile is a multiple of the step, so that every tile begins alike.
+
+// CHECK-LABEL: tile.kernel @dilated
+//       CHECK:   tile.load %{{.*}} -> tensor<[[HALF:.*]]xf32>
+//       CHECK:   tile.view
+//       CHECK:   arith.remui
+module attributes {exec.target = {cores = 4 : i64, min_parallel_items = 1 : i64, vector_bytes = 4 : i64}} {
+func.func @main(%x: tensor<500xf32>) -> tensor<999xf32> {
+  %r = exec.fusion "dilated" (%x) : (tensor<500xf32>) -> tensor<999xf32> {
+  ^bb0(%a: tensor<500xf32>):
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %s = stablehlo.pad %a, %zero, low = [0], high = [0], interior = [1] : (tensor<500xf32>, tensor<f32>) -> tensor<999xf32>
+    exec.yield %s : tensor<999xf32>
+  }
+  return %r : tensor<999xf32>
+}
+}

@@ -111,33 +111,49 @@ inline void beginBlock(typename VectorOf<T, length>::Type (&block)[rowCount][vec
   }
 }
 
-/// Real and integer types: panels are [summed][line].
-template <typename T, int length, int rowCount, int vectors>
-void multiplyPanels(int64_t summed, const void *lhsPanel, const void *rhsPanel, void *sums,
-                    int64_t stride, int64_t rows, int64_t columns, bool add) {
+/// Real and integer types: panels are [summed][line]. Computes the first `used` rows of a panel.
+template <typename T, int length, int rowCount, int vectors, int used>
+inline void multiplyRowsOfPanel(int64_t summed, const T *lhs, const T *rhs, T *sums, int64_t stride,
+                                int64_t rows, int64_t columns, bool add) {
   using V = typename VectorOf<T, length>::Type;
-  const T *lhs = static_cast<const T *>(lhsPanel), *rhs = static_cast<const T *>(rhsPanel);
-  V block[rowCount][vectors];
-  const bool isWhole = rows == rowCount && columns == length * vectors;
+  V block[used][vectors];
+  const bool isWhole = rows == used && columns == length * vectors;
   if (isWhole && add)
-    beginBlock<T, length, rowCount, vectors>(block, static_cast<T *>(sums), stride, true);
+    beginBlock<T, length, used, vectors>(block, sums, stride, true);
   else
-    beginBlock<T, length, rowCount, vectors>(block, nullptr, 0, false);
+    beginBlock<T, length, used, vectors>(block, nullptr, 0, false);
   for (int64_t k = 0; k < summed; ++k, lhs += rowCount, rhs += length * vectors) {
     V right[vectors];
     TILEWRIGHT_UNROLL
     for (int j = 0; j < vectors; ++j)
       right[j] = loadVector<V>(rhs + j * length);
     TILEWRIGHT_UNROLL
-    for (int i = 0; i < rowCount; ++i) {
+    for (int i = 0; i < used; ++i) {
       const V left = lhs[i];
       TILEWRIGHT_UNROLL
       for (int j = 0; j < vectors; ++j)
         block[i][j] += left * right[j];
     }
   }
-  storeBlock<T, length, rowCount, vectors>(block, static_cast<T *>(sums), stride, rows, columns,
-                                           add && !isWhole);
+  storeBlock<T, length, used, vectors>(block, sums, stride, rows, columns, add && !isWhole);
+}
+
+template <typename T, int length, int rowCount, int vectors>
+void multiplyPanels(int64_t summed, const void *lhsPanel, const void *rhsPanel, void *sumsData,
+                    int64_t stride, int64_t rows, int64_t columns, bool add) {
+  const T *lhs = static_cast<const T *>(lhsPanel), *rhs = static_cast<const T *>(rhsPanel);
+  T *sums = static_cast<T *>(sumsData);
+  // The last panel of a matrix may have few rows.
+  constexpr int few = (rowCount + 2) / 4, half = (rowCount + 1) / 2;
+  if (rows <= few)
+    multiplyRowsOfPanel<T, length, rowCount, vectors, few>(summed, lhs, rhs, sums, stride, rows,
+                                                           columns, add);
+  else if (rows <= half)
+    multiplyRowsOfPanel<T, length, rowCount, vectors, half>(summed, lhs, rhs, sums, stride, rows,
+                                                            columns, add);
+  else
+    multiplyRowsOfPanel<T, length, rowCount, vectors, rowCount>(summed, lhs, rhs, sums, stride,
+                                                                rows, columns, add);
 }
 
 /// Complex types: panels are [summed][real and imaginary][line], so that products need no

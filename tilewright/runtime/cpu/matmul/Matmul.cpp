@@ -98,13 +98,18 @@ static bool isUnit(const Placement &placement) {
 /// Up to so many rows, reading rhs once is all that counts.
 constexpr int64_t mostStreamedRows = 8;
 
-/// Products up to this many elements in operands and result are not packed.
-constexpr int64_t directElements = 12 << 10;
-
-static bool isSmall(const MatmulProblem &problem) {
+/// Whether computing in place beats packing; measured on AVX-512 with AMX.
+static bool isSmall(const MatmulProblem &problem, const PanelKernel &panel, int64_t given) {
+  int64_t most = 32 << 10;
+  if (panel.lhsPacked != panel.sums)
+    most = 4 << 10; // instructions for narrow types are worth more
+  else if (!isUnit(problem.rhsColumns) || !problem.rhsSummed.isEven() ||
+           problem.lhsType != panel.sums || problem.rhsType != panel.sums)
+    most = 12 << 10; // operands are copied first
+  most = given ? given : most;
   // As doubles: sides that are made by a prologue are not bounded by what fits in memory.
   const double rows = double(problem.rows), columns = double(problem.columns);
-  return (rows + columns) * double(problem.summed) + rows * columns <= double(directElements);
+  return (rows + columns) * double(problem.summed) + rows * columns <= double(most);
 }
 
 /// The product of the transposed operands is the transposed product.
@@ -135,19 +140,19 @@ Matmul::Matmul(MatmulProblem problem, const Machine &machine, const Choice &choi
     isTransposed = true;
   }
 
+  panel = choosePanel(machine, shape, sums, choice.allowNarrowPanels);
   vector = findVectorKernel(machine, shape.rhsType, sums);
   const bool isStreamed = isUnit(shape.rhsColumns)
                               ? shape.rhsSummed.isEven()
                               : isUnit(shape.rhsSummed) && shape.rhsColumns.isEven();
   direct = findDirectKernel(machine, sums);
-  if (choice.allowDirect && direct && isSmall(shape))
+  if (choice.allowDirect && direct && isSmall(shape, *panel, choice.mostDirect))
     chosenPath = Path::direct;
   else if (choice.allowVector && vector && shape.rows <= mostStreamedRows && isStreamed)
     chosenPath = Path::vector;
   else
     chosenPath = Path::panels;
 
-  panel = choosePanel(machine, shape, sums, choice.allowNarrowPanels);
   lhsToSums = Conversion(machine, shape.lhsType, sums);
   rhsToSums = Conversion(machine, shape.rhsType, sums);
   lhsToPanel = Conversion(machine, shape.lhsType, panel->lhsPacked);

@@ -94,6 +94,9 @@ public:
     /// The largest tile of sums and the longest run of a sum that is packed at a time; 0 leaves
     /// them to the sizes of the caches.
     int64_t mostRows = 0, mostColumns = 0, mostSummed = 0;
+    /// Products up to this many elements in operands and result are not packed; 0 leaves it to
+    /// what packing would cost.
+    int64_t mostDirect = 0;
   };
 
   explicit Matmul(MatmulProblem problem, const Machine &machine = Machine::host());

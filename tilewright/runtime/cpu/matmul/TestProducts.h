@@ -67,8 +67,10 @@ struct Sum {
   double size = 0;
   uint64_t bits = 0;
   void add(std::complex<double> a, std::complex<double> b, uint64_t x, uint64_t y) {
-    value += a * b;
-    size += std::abs(a) * std::abs(b);
+    value += std::complex<double>(a.real() * b.real() - a.imag() * b.imag(),
+                                  a.real() * b.imag() + a.imag() * b.real());
+    size +=
+        (std::fabs(a.real()) + std::fabs(a.imag())) * (std::fabs(b.real()) + std::fabs(b.imag()));
     bits += x * y;
   }
 };

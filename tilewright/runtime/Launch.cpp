@@ -1,0 +1,151 @@
+#include "tilewright/runtime/Launch.h"
+#include "tilewright/runtime/Client.h"
+#include "tilewright/runtime/Storage.h"
+#include "tilewright/runtime/StridedCopy.h"
+#include "tilewright/support/Concat.h"
+#include "tilewright/support/Trace.h"
+
+#include <chrono>
+
+namespace tilewright::runtime {
+
+/// Memory for a result. Results are taken when a program is launched, so those in flight may hold
+/// what will soon be free: one more try after they have ended.
+static Result<Allocator::Block> allocateResult(Client &client, const Memory &memory, size_t bytes,
+                                               const Label &label) {
+  Result<Allocator::Block> block = memory.allocate(bytes, label);
+  if (block.isOk() || Stream::isInsideAny())
+    return block;
+  client.drain();
+  return memory.allocate(bytes, label);
+}
+
+static Status deletedArgument(size_t index, const std::string &program) {
+  return Status(Error::bufferDeleted,
+                concat("argument ", index, " of '", program,
+                       "' was deleted or donated; keep a copy, or do not donate it before"));
+}
+
+/// Everything that can fail comes before a buffer is donated.
+Result<std::unique_ptr<LoadedExecutable::Launch>>
+LoadedExecutable::makeLaunch(size_t local, std::span<Buffer *const> arguments,
+                             const std::vector<bool> &isDonated) {
+  auto launch = std::make_unique<Launch>();
+  launch->local = local;
+  launch->arguments.reserve(arguments.size());
+  launch->pointers.reserve(arguments.size() + facts->results.size());
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    std::shared_ptr<Storage> storage = arguments[i]->hold();
+    if (!storage)
+      return deletedArgument(i, program->name);
+    launch->pointers.push_back(storage->data());
+    launch->arguments.push_back(std::move(storage));
+    const Event &definition = arguments[i]->definition();
+    if (!definition.isReady() || definition.isFailed())
+      launch->waits.push_back(definition);
+  }
+
+  launch->results.resize(facts->results.size());
+  auto allocate = [&](size_t i) -> Status {
+    const Facts::ResultFacts &result = facts->results[i];
+    Label label = {"result", result.type, facts->name, static_cast<int64_t>(i)};
+    TILEWRIGHT_ASSIGN(Allocator::Block block,
+                      allocateResult(client, *result.memories[local], result.bytes, label));
+    launch->results[i] = std::make_shared<Storage>(std::move(block));
+    return Status();
+  };
+  for (size_t i = 0; i < facts->results.size(); ++i) {
+    const artifact::Index alias = program->results[i].aliasOf;
+    if (alias == artifact::none || !isDonated[alias])
+      TILEWRIGHT_TRY(allocate(i));
+  }
+
+  for (size_t i = 0; facts->hasDonation && i < arguments.size(); ++i) {
+    if (!isDonated[i])
+      continue;
+    bool isOurs = false;
+    std::shared_ptr<Storage> storage = arguments[i]->takeForDonation(isOurs);
+    if (!storage)
+      return deletedArgument(i, program->name); // another thread was first
+    if (!isOurs)
+      continue;
+    if (Event unread = storage->whenUnread(); !unread.isReady())
+      launch->waits.push_back(unread);
+    for (size_t r = 0; r < facts->results.size(); ++r)
+      if (program->results[r].aliasOf == i)
+        launch->results[r] = std::make_shared<Storage>(storage);
+  }
+  for (size_t r = 0; r < facts->results.size(); ++r) {
+    if (!launch->results[r])
+      TILEWRIGHT_TRY(allocate(r)); // donated, but somebody outside still refers to it
+    const artifact::Index alias = program->results[r].aliasOf;
+    if (alias != artifact::none && launch->results[r]->data() != launch->pointers[alias]) {
+      launch->pointers[alias] = launch->results[r]->data();
+      launch->copies.push_back({alias, facts->results[r].bytes});
+    }
+    launch->pointers.push_back(launch->results[r]->data());
+  }
+  return launch;
+}
+
+/// On the stream's turn. Does not touch `promise`.
+Status LoadedExecutable::Launch::run() {
+  for (const Event &event : waits)
+    TILEWRIGHT_TRY(event.await());
+  LoadedExecutable &self = *executable;
+  trace::Span span("program", self.program->name);
+  const Device &device = *self.localDevices[local];
+  for (const Copy &copy : copies)
+    copyDense(pointers[copy.parameter], arguments[copy.parameter]->data(), copy.bytes,
+              &self.client.threadPool());
+
+  const size_t parameterCount = arguments.size();
+  ProgramRun run{std::span(pointers).first(parameterCount),
+                 std::span(pointers).subspan(parameterCount),
+                 {nullptr, nullptr},
+                 self.client.threadPool()};
+  Allocator::Block arenas[2];
+  for (uint8_t space = 0; space < 2; ++space) {
+    const int64_t bytes = self.program->arenaBytes[space];
+    if (bytes == 0)
+      continue;
+    TILEWRIGHT_ASSIGN(arenas[space],
+                      device.memories()[space]->allocate(
+                          static_cast<size_t>(bytes), {"temporaries", nullptr, self.facts->name}));
+    run.arenas[space] = arenas[space].data();
+  }
+  run.replica = self.localIds[local].replica;
+  run.partition = self.localIds[local].partition;
+  run.device = self.localDevices[local];
+  run.runId = runId;
+  run.communicator = communicator.get();
+  run.userContext = userContext;
+
+  const auto begin = std::chrono::steady_clock::now();
+  Status status = self.code->run(run);
+  const int64_t took = (std::chrono::steady_clock::now() - begin).count();
+  // Down at once, up slowly: one run that was interrupted says little about the next.
+  const int64_t before = self.measured.load(std::memory_order_relaxed);
+  self.measured.store(before < 0 || took < before ? took : before + (took - before) / 4,
+                      std::memory_order_relaxed);
+  if (status.isOk())
+    return status;
+  return std::move(status).during(
+      concat("running '", self.program->name, "' on ", device.toString()));
+}
+
+/// Gives everything back, then tells those who wait: who is told finds the memory free.
+void LoadedExecutable::Launch::finish(Status status) {
+  if (communicator) {
+    if (!status.isOk())
+      communicator->abandon(status);
+    communicator.reset();
+  }
+  waits.clear();
+  arguments.clear();
+  results.clear();
+  if (promise)
+    promise->complete(std::move(status));
+}
+
+} // namespace tilewright::runtime

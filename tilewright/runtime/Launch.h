@@ -1,0 +1,54 @@
+// Launch: one run of a loaded executable on one device. For LoadedExecutable only.
+#ifndef TILEWRIGHT_RUNTIME_LAUNCH_H
+#define TILEWRIGHT_RUNTIME_LAUNCH_H
+
+#include "tilewright/runtime/LoadedExecutable.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright::runtime {
+
+/// What a launch would otherwise work out each time.
+struct LoadedExecutable::Facts {
+  std::shared_ptr<const std::string> name; // for labels and timelines
+  std::vector<bool> isDonated;             // by parameter: the program takes it over
+  bool hasDonation = false;
+  struct ResultFacts {
+    std::shared_ptr<const TensorType> type; // inside the executable, no copy
+    size_t bytes = 0;
+    std::vector<Memory *> memories; // by local device
+  };
+  std::vector<ResultFacts> results;
+  bool hasCollectives = false;
+};
+
+/// One device's part of one call of execute.
+struct LoadedExecutable::Launch {
+  std::shared_ptr<LoadedExecutable> executable;
+  size_t local = 0;
+  int64_t runId = 0; // the caller's name for it, or ours
+  void *userContext = nullptr;
+  /// What must have happened before it can begin.
+  std::vector<Event> waits;
+  /// Arguments and results; kept until it ends.
+  std::vector<std::shared_ptr<Storage>> arguments, results;
+  std::vector<std::byte *> pointers; // of parameters, then of results
+  /// A parameter that a result wants to take over but must not.
+  struct Copy {
+    size_t parameter;
+    size_t bytes;
+  };
+  std::vector<Copy> copies; // of arguments[parameter] to pointers[parameter]
+  std::unique_ptr<collective::Communicator> communicator;
+  std::optional<Promise> promise;
+
+  Status run();
+  void finish(Status status);
+};
+
+} // namespace tilewright::runtime
+
+#endif // TILEWRIGHT_RUNTIME_LAUNCH_H
