@@ -46,6 +46,7 @@ private:
 
   artifact::Slice sliceOf(Value value);
   std::vector<artifact::Operand> operandsOf(ValueRange values);
+  std::vector<artifact::Operand> operandsWithTokens(ValueRange values);
   artifact::Index typeIndex(Type type);
   static std::vector<std::string> namesOf(std::optional<ArrayAttr> bodies);
 
@@ -56,6 +57,7 @@ private:
   llvm::StringMap<artifact::Index> kernels;
   std::map<std::tuple<const void *, const void *, const void *>, artifact::Index> libraries;
   artifact::Index constantAllocation = 0;
+  artifact::Index nothing = artifact::none; // the allocation of tokens, if there are any
   uint32_t collectiveOrder = 0;
 };
 
@@ -103,6 +105,21 @@ std::vector<artifact::Operand> Emitter::operandsOf(ValueRange values) {
   for (Value value : values)
     if (!hasNoBytes(value.getType()))
       operands.push_back({sliceOf(value), typeIndex(value.getType())});
+  return operands;
+}
+
+/// Handlers count their operands, so a custom call keeps its tokens, as empty slices.
+std::vector<artifact::Operand> Emitter::operandsWithTokens(ValueRange values) {
+  std::vector<artifact::Operand> operands;
+  for (Value value : values) {
+    if (hasNoBytes(value.getType()) && nothing == artifact::none) {
+      nothing = static_cast<artifact::Index>(out.allocations.size());
+      out.allocations.push_back({artifact::Storage::temporary, 0, 0, 0});
+    }
+    artifact::Slice slice =
+        hasNoBytes(value.getType()) ? artifact::Slice{nothing, 0, 0} : sliceOf(value);
+    operands.push_back({slice, typeIndex(value.getType())});
+  }
   return operands;
 }
 
@@ -245,8 +262,8 @@ Status Emitter::emitCustomCall(exec::CustomCallOp call, artifact::Step &step) {
       elements.bytes.assign(bytes, bytes + orders.size() * sizeof(int64_t));
       action.attributes.push_back({("tilewright." + layouts).str(), std::move(elements)});
     }
-  action.operands = operandsOf(call.getInputs());
-  action.results = operandsOf(call.getResults());
+  action.operands = operandsWithTokens(call.getInputs());
+  action.results = operandsWithTokens(call.getResults());
   step.name = action.target;
   step.action = std::move(action);
   return {};

@@ -115,15 +115,16 @@ func.func @all_reduce(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<ui32>) {
 
 // -----
 
-/// LAPACK is the library's; other targets are handlers with their typed configuration.
+/// Targets are handlers with their typed configuration, which JAX writes beside the op, and with
+/// the order of memory that they want: LAPACK's is by columns.
 
 // CHECK-LABEL: func @custom_calls
-//       CHECK:   exec.library "lapack_spotrf_ffi"{{.*}}aliases = array<i64: 0, 0>
-//  CHECK-SAME:     operand_layouts = array<i64: 0, 1>{{.*}}uplo = array<i64: 76>
+//       CHECK:   exec.custom_call "lapack_spotrf_ffi"{{.*}}aliases = array<i64: 0, 0>
+//  CHECK-SAME:     api_version = 4 : i32, config = {uplo = 76 : ui8}, operand_layouts = array<i64: 0, 1>
 //       CHECK:   exec.custom_call "mine"{{.*}}api_version = 4 : i32, config = {x = 1.500000e+00 : f32}
 //       CHECK:   return %{{.*}}, %{{.*}}, %arg0
 func.func @custom_calls(%a: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4xi32>, tensor<4x4xf32>) {
-  %0 = stablehlo.custom_call @lapack_spotrf_ffi(%a) {backend_config = {uplo = 76 : ui8}, api_version = 4 : i32,
+  %0 = stablehlo.custom_call @lapack_spotrf_ffi(%a) {backend_config = "", mhlo.backend_config = {uplo = 76 : ui8},
       operand_layouts = [dense<[0, 1]> : tensor<2xindex>], result_layouts = [dense<[0, 1]> : tensor<2xindex>],
       output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0,
                                                                 operand_tuple_indices = []>]}
