@@ -97,8 +97,8 @@ static std::string runCompiled(mlir::ModuleOp module, cpu::LoadedKernels &kernel
 std::string compareWithTiled(const std::string &text, uint64_t seed, bool edges, int *kernelCount) {
   static mlir::MLIRContext mlirContext(mlir::MLIRContext::Threading::DISABLED);
   mlir::ScopedDiagnosticHandler quiet(&mlirContext, [](mlir::Diagnostic &) {});
-  mlirContext.loadDialect<mlir::func::FuncDialect, stablehlo::StablehloDialect, exec::ExecDialect,
-                          TileDialect>();
+  mlirContext.loadDialect<mlir::func::FuncDialect, sdy::SdyDialect, stablehlo::StablehloDialect,
+                          exec::ExecDialect, TileDialect>();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &mlirContext);
   if (!module)
     return "does not parse";

@@ -435,4 +435,13 @@ TEST(Chips, HaveNamesAndKnowThisMachine) {
   EXPECT_TRUE(hostChip().has("sse4.2"));
 }
 
+TEST(Kernels, AChipThatLlvmDoesNotKnowIsNamed) {
+  Chip odd = hostChip();
+  odd.cpu = "no-such-chip";
+  Status status =
+      compileText("func.func private @f(%a: f32) -> f32 { return %a : f32 }", odd).takeStatus();
+  EXPECT_EQ(status.error(), Error::cpuCodegen) << status.toString();
+  EXPECT_THAT(status.message(), testing::HasSubstr("no-such-chip"));
+}
+
 } // namespace

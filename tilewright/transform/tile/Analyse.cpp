@@ -46,7 +46,11 @@ static int64_t levelOf(Operation *op, llvm::DenseMap<Operation *, int64_t> &leve
 }
 
 /// Whether what is loaded is used only before `store` writes, or with it at the same element.
-static bool usedInTime(Value tile, StoreOp store, llvm::DenseMap<Operation *, int64_t> &levels) {
+/// `seen` keeps what was asked already: a value may be reached in exponentially many ways.
+static bool usedInTime(Value tile, StoreOp store, llvm::DenseMap<Operation *, int64_t> &levels,
+                       llvm::DenseSet<Value> &seen) {
+  if (!seen.insert(tile).second)
+    return true;
   for (Operation *user : tile.getUsers()) {
     if (isRoot(user)) {
       if (user == store || levelOf(user, levels) < levelOf(store, levels))
@@ -58,8 +62,9 @@ static bool usedInTime(Value tile, StoreOp store, llvm::DenseMap<Operation *, in
       continue;
     }
     auto map = dyn_cast<MapOp>(user);
-    if (!map || !llvm::all_of(map.getResults(),
-                              [&](Value result) { return usedInTime(result, store, levels); }))
+    if (!map || !llvm::all_of(map.getResults(), [&](Value result) {
+          return usedInTime(result, store, levels, seen);
+        }))
       return false;
   }
   return true;
@@ -78,9 +83,10 @@ SmallVector<std::pair<int64_t, int64_t>> findAliases(KernelOp kernel) {
     for (auto [i, input] : llvm::enumerate(kernel.getInputs())) {
       if (taken.contains(static_cast<int64_t>(i)) || input.use_empty())
         continue;
+      llvm::DenseSet<Value> seen;
       const bool fits = llvm::all_of(input.getUsers(), [&](Operation *user) {
         auto load = dyn_cast<LoadOp>(user);
-        return load && sameBox(load, store) && usedInTime(load.getResult(), store, levels);
+        return load && sameBox(load, store) && usedInTime(load.getResult(), store, levels, seen);
       });
       if (!fits)
         continue;
