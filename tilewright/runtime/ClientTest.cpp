@@ -1,5 +1,4 @@
 #include "tilewright/runtime/TestBackend.h"
-#include "tilewright/runtime/cpu/CpuBackend.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,21 +46,9 @@ TEST_F(ClientTest, ProcessesHaveDifferentIds) {
 TEST_F(ClientTest, OptionsThatMakeNoSenseAreRefused) {
   ClientOptions options;
   options.runtime.devices = 0;
-  Status status = cpu::createClient(options).takeStatus();
+  Status status = Client::create(options, std::make_unique<TestBackend>(1, programs)).takeStatus();
   EXPECT_EQ(status.error(), Error::optionValue);
   EXPECT_THAT(status.message(), HasSubstr("runtime.devices takes 1 to 1024, got 0"));
-}
-
-TEST_F(ClientTest, TheCpuClientHasTheDevicesAsked) {
-  ClientOptions options;
-  options.runtime.devices = 4;
-  options.runtime.threads = 2;
-  auto made = cpu::createClient(options);
-  ASSERT_TRUE(made.isOk());
-  EXPECT_EQ((*made)->devices().size(), 4U);
-  EXPECT_EQ((*made)->threadPool().threadCount(), 2U);
-  EXPECT_EQ((*made)->devices()[0]->kind(), "cpu");
-  EXPECT_GT((*made)->memories()[0]->statistics().bytesLimit, 0);
 }
 
 TEST_F(ClientTest, AnAssignmentMustFit) {

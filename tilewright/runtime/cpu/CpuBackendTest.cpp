@@ -63,6 +63,14 @@ std::vector<float> read(const Buffer &buffer) {
   return values;
 }
 
+TEST(CpuBackend, TheClientHasTheDevicesAsked) {
+  auto client = makeClient(4);
+  EXPECT_EQ(client->devices().size(), 4U);
+  EXPECT_EQ(client->threadPool().threadCount(), 2U);
+  EXPECT_EQ(client->devices()[0]->kind(), "cpu");
+  EXPECT_GT(client->memories()[0]->statistics().bytesLimit, 0);
+}
+
 TEST(CpuBackend, RunsWhatTheCompilerWrote) {
   auto client = makeClient();
   std::vector<std::byte> bytes = artifact::writeExecutable(addOne());
