@@ -148,8 +148,13 @@ LogicalResult dropState(stablehlo::WhileOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// How often a loop turns that counts: `for (i = a; i < n; i += s)` with numbers.
-std::optional<int64_t> tripCountOf(stablehlo::WhileOp op) {
+/// A loop that counts: `for (i = begin; i < …; i += stride)` with numbers.
+struct Counting {
+  unsigned index; // of the state that counts
+  int64_t begin, stride, turns;
+};
+
+std::optional<Counting> countingOf(stablehlo::WhileOp op) {
   using stablehlo::ComparisonDirection;
   auto compare = terminatorOf(op.getCond())->getOperand(0).getDefiningOp<stablehlo::CompareOp>();
   if (!compare)
@@ -174,7 +179,7 @@ std::optional<int64_t> tripCountOf(stablehlo::WhileOp op) {
   else if (compare.getComparisonDirection() != ComparisonDirection::LT)
     return std::nullopt;
   if (*begin >= limit)
-    return 0;
+    return Counting{index, *begin, *stride, 0};
   __int128 distance = static_cast<__int128>(limit) - *begin;
   __int128 turns = (distance + *stride - 1) / *stride;
   // The counter must reach its limit without wrapping around.
@@ -182,7 +187,107 @@ std::optional<int64_t> tripCountOf(stablehlo::WhileOp op) {
   const unsigned bits = type.isUnsigned() ? type.getWidth() : type.getWidth() - 1;
   if (last >= (static_cast<__int128>(1) << bits) || turns > INT64_MAX)
     return std::nullopt;
-  return static_cast<int64_t>(turns);
+  return Counting{index, *begin, *stride, static_cast<int64_t>(turns)};
+}
+
+std::optional<int64_t> tripCountOf(stablehlo::WhileOp op) {
+  std::optional<Counting> counting = countingOf(op);
+  return counting ? std::optional(counting->turns) : std::nullopt;
+}
+
+/// Comparisons of the counter in the body whose answer is the same in every turn: JAX asks
+/// of each index whether it is negative.
+LogicalResult decideComparisons(stablehlo::WhileOp op, PatternRewriter &rewriter) {
+  using stablehlo::ComparisonDirection;
+  std::optional<Counting> counting = countingOf(op);
+  if (!counting || counting->turns < 1)
+    return failure();
+  const int64_t first = counting->begin, last = first + (counting->turns - 1) * counting->stride;
+  SmallVector<std::pair<stablehlo::CompareOp, bool>> decided;
+  for (Operation *user : op.getBody().getArgument(counting->index).getUsers()) {
+    auto compare = dyn_cast<stablehlo::CompareOp>(user);
+    if (!compare || compare.getLhs() != op.getBody().getArgument(counting->index))
+      continue;
+    std::optional<int64_t> bound = integerOf(compare.getRhs());
+    if (!bound)
+      continue;
+    switch (compare.getComparisonDirection()) {
+    case ComparisonDirection::LT:
+      if (last < *bound || first >= *bound)
+        decided.push_back({compare, last < *bound});
+      break;
+    case ComparisonDirection::GE:
+      if (first >= *bound || last < *bound)
+        decided.push_back({compare, first >= *bound});
+      break;
+    default:
+      break;
+    }
+  }
+  for (auto [compare, answer] : decided) {
+    rewriter.setInsertionPoint(compare);
+    rewriter.replaceOp(compare,
+                       makeNumber(rewriter, compare.getLoc(), typeOf(compare), answer ? 1 : 0));
+  }
+  return success(!decided.empty());
+}
+
+/// Ops that each turn may as well have for itself: they cost nothing, and outside they would be
+/// memory.
+bool isFree(Operation *op) {
+  return isa<stablehlo::ConstantOp, stablehlo::IotaOp, stablehlo::BroadcastInDimOp,
+             stablehlo::ReshapeOp, stablehlo::SliceOp>(op);
+}
+
+/// What is the same in every turn is computed before the first, unless that takes more memory
+/// than it reads.
+LogicalResult hoistInvariants(stablehlo::WhileOp op, PatternRewriter &rewriter) {
+  Block &body = op.getBody().front();
+  DenseSet<Operation *> invariant;
+  SmallVector<Operation *> wanted;
+  auto comesFromOutside = [&](Value value) {
+    Operation *producer = value.getDefiningOp();
+    return producer ? invariant.contains(producer) || !op->isProperAncestor(producer)
+                    : !op->isAncestor(value.getParentBlock()->getParentOp());
+  };
+  for (Operation &inner : body.without_terminator()) {
+    if (inner.getNumRegions() != 0 || !isMemoryEffectFree(&inner) || !isSpeculatable(&inner) ||
+        isa<stablehlo::OptimizationBarrierOp>(inner) ||
+        !llvm::all_of(inner.getOperands(), comesFromOutside) ||
+        !llvm::all_of(inner.getResults(), isStatic))
+      continue;
+    invariant.insert(&inner);
+    if (isFree(&inner))
+      continue;
+    int64_t read = 4096, made = 0;
+    for (Value operand : inner.getOperands()) {
+      if (auto broadcast = operand.getDefiningOp<stablehlo::BroadcastInDimOp>())
+        operand = broadcast.getOperand();
+      if (isStatic(operand))
+        read += bytesOf(typeOf(operand));
+    }
+    for (Value result : inner.getResults())
+      made += bytesOf(typeOf(result));
+    if (made <= read)
+      wanted.push_back(&inner);
+  }
+  if (wanted.empty())
+    return failure();
+  // With what they need, in the order of the body.
+  DenseSet<Operation *> moved;
+  SmallVector<Operation *> pending(wanted);
+  while (!pending.empty()) {
+    Operation *inner = pending.pop_back_val();
+    if (!moved.insert(inner).second)
+      continue;
+    for (Value operand : inner->getOperands())
+      if (Operation *producer = operand.getDefiningOp(); producer && invariant.contains(producer))
+        pending.push_back(producer);
+  }
+  for (Operation &inner : llvm::make_early_inc_range(body.without_terminator()))
+    if (moved.contains(&inner))
+      rewriter.moveOpBefore(&inner, op);
+  return success();
 }
 
 LogicalResult countTurns(stablehlo::WhileOp op, PatternRewriter &rewriter) {
@@ -269,6 +374,8 @@ void addLoopPatterns(RewritePatternSet &patterns) {
   addPattern<stablehlo::WhileOp>(patterns, countTurns);
   addPattern<stablehlo::WhileOp>(patterns, neverTurns);
   addPattern<stablehlo::WhileOp>(patterns, unroll);
+  addPattern<stablehlo::WhileOp>(patterns, decideComparisons);
+  addPattern<stablehlo::WhileOp>(patterns, hoistInvariants);
 }
 
 } // namespace tilewright::simplify

@@ -68,3 +68,37 @@ func.func @branches(%x: tensor<4xf32>, %p: tensor<i1>) -> (tensor<4xf32>, tensor
   }) : (tensor<i1>) -> tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
+
+/// A conversion of weights is done once, a broadcast in each turn; a counter that
+/// starts at zero is never negative.
+
+// CHECK-LABEL: func @invariant
+//       CHECK:   %[[W:.*]] = stablehlo.convert %arg1
+//       CHECK:   stablehlo.while
+//       CHECK:   do {
+//   CHECK-NOT:     stablehlo.convert
+//   CHECK-NOT:     stablehlo.select
+//       CHECK:     stablehlo.broadcast_in_dim %arg2
+//       CHECK:     stablehlo.dot_general %{{.*}}, %[[W]]
+func.func @invariant(%x: tensor<64x64xf32>, %w: tensor<64x64xf64>, %b: tensor<64xf32>) -> (tensor<64x64xf32>, tensor<i32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %ten = stablehlo.constant dense<10> : tensor<i32>
+  %r:3 = stablehlo.while(%i = %zero, %v = %x, %s = %zero) : tensor<i32>, tensor<64x64xf32>, tensor<i32>
+  cond {
+    %more = stablehlo.compare LT, %i, %ten : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %next = stablehlo.add %i, %one : tensor<i32>
+    %negative = stablehlo.compare LT, %i, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %wrapped = stablehlo.add %i, %ten : tensor<i32>
+    %index = stablehlo.select %negative, %wrapped, %i : tensor<i1>, tensor<i32>
+    %t = stablehlo.add %s, %index : tensor<i32>
+    %narrow = stablehlo.convert %w : (tensor<64x64xf64>) -> tensor<64x64xf32>
+    %bias = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<64xf32>) -> tensor<64x64xf32>
+    %p = stablehlo.dot_general %v, %narrow, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %q = stablehlo.add %p, %bias : tensor<64x64xf32>
+    stablehlo.return %next, %q, %t : tensor<i32>, tensor<64x64xf32>, tensor<i32>
+  }
+  return %r#1, %r#2 : tensor<64x64xf32>, tensor<i32>
+}
