@@ -1,11 +1,11 @@
+// The kernel's frame, its tiles and its maps.
 #include "tilewright/transform/tile/EmitKernel.h"
 
-#include "tilewright/dialect/elements/ScalarSemantics.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
+#include "tilewright/transform/tile/KernelEmitter.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -13,88 +13,6 @@
 using namespace mlir;
 
 namespace tilewright::tile {
-
-namespace {
-
-/// An operand of a map: a tile, or an element that is the same everywhere.
-struct Operand {
-  Value tile;
-  ElementsAttr constant;
-};
-
-class KernelEmitter {
-public:
-  KernelEmitter(OpBuilder &builder, Location loc, const FusionGraph &graph, const Tiling &tiling)
-      : builder(builder), loc(loc), context(builder.getContext()), graph(graph), tiling(tiling) {}
-
-  KernelOp emit(StringRef name, SmallVectorImpl<int> &inputs);
-
-private:
-  //===- Tiles ------------------------------------------------------------===//
-
-  RankedTensorType tileType(const Box &box, Type element) const {
-    SmallVector<int64_t> shape;
-    for (const Access &access : box)
-      shape.push_back(tiling.tileSize(access));
-    return RankedTensorType::get(shape, elements::scalarType(element));
-  }
-  Value index(int64_t value) {
-    Value &constant = constants[value];
-    if (!constant)
-      constant = arith::ConstantIndexOp::create(top, loc, value);
-    return constant;
-  }
-  /// The first index of an access at this point.
-  Value offset(const Access &access);
-  /// A position that is read from memory, as an index inside its limits.
-  Value position(int number);
-  Value view(Value tile, ArrayRef<AffineExpr> exprs, ArrayRef<int64_t> shape);
-  Value load(const Node &node, unsigned number, const Box &box, Value padding);
-  void store(ValueRef value, const Box &box, Value target);
-
-  //===- Maps -------------------------------------------------------------===//
-
-  using Body = function_ref<Value(OpBuilder &, ValueRange)>;
-  /// A map with one result; constants become ops of the region.
-  Value map(RankedTensorType type, ArrayRef<Operand> operands, Body body);
-  Value splat(RankedTensorType type, ElementsAttr constant) {
-    return map(type, Operand{{}, constant}, [](OpBuilder &, ValueRange v) { return v[0]; });
-  }
-
-  //===- Values -----------------------------------------------------------===//
-
-  Value emitValue(ValueRef value, const Box &box);
-  SmallVector<Value> emitNode(const Node &node, unsigned number, const Box &box);
-  /// An operand as a tile of the user's domain.
-  Operand operand(const Edge &edge, const Box &domain);
-  /// The bounds that the domain may leave, each with a tile of its index.
-  SmallVector<std::pair<Value, Bound>> leaving(const Edge &edge, const Box &domain);
-  Value chooseInside(const Edge &edge, const Box &domain, RankedTensorType type, Operand otherwise);
-  Value scalar(ValueRef value);
-
-  Value emitIota(const Node &node, const Box &box);
-  Value emitPad(const Node &node, const Box &box);
-  Value emitConcatenate(const Node &node, const Box &box);
-  Value emitElementwise(const Node &node, const Box &box);
-  SmallVector<Value> emitReduce(const Node &node, const Box &box);
-  Value emitDot(const Node &node, const Box &box);
-  Value convertTile(Value tile, Type from, Type to);
-
-  OpBuilder &builder;
-  OpBuilder top{static_cast<MLIRContext *>(nullptr)}; // where offsets are computed
-  Location loc;
-  MLIRContext *context;
-  const FusionGraph &graph;
-  const Tiling &tiling;
-  SmallVector<Value> coordinates; // by dimension of the domain; null where there is one point
-  llvm::DenseMap<unsigned, Value> memrefs; // by number of an input node
-  std::map<int64_t, Value> constants;
-  std::map<Access, Value> offsets;
-  std::map<int, Value> positions;
-  std::map<std::pair<unsigned, Box>, SmallVector<Value>> values;
-};
-
-} // namespace
 
 //===- Tiles --------------------------------------------------------------===//
 
@@ -147,7 +65,7 @@ Value KernelEmitter::view(Value tile, ArrayRef<AffineExpr> exprs, ArrayRef<int64
                         map);
 }
 
-Value KernelEmitter::load(const Node &node, unsigned number, const Box &box, Value padding) {
+Value KernelEmitter::load(const Node &node, unsigned number, const Box &box) {
   SmallVector<Value> at;
   SmallVector<int64_t> strides;
   SmallVector<bool> inBounds;
@@ -159,7 +77,7 @@ Value KernelEmitter::load(const Node &node, unsigned number, const Box &box, Val
   const bool plain = llvm::all_of(strides, [](int64_t stride) { return stride == 1; });
   const bool inside = llvm::all_of(inBounds, [](bool value) { return value; });
   return LoadOp::create(builder, loc, tileType(box, node.elementTypes[0]), memrefs[number], at,
-                        inside ? Value() : padding,
+                        Value(),
                         plain ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(strides),
                         inside ? DenseBoolArrayAttr() : builder.getDenseBoolArrayAttr(inBounds));
 }
@@ -218,7 +136,7 @@ Value KernelEmitter::emitValue(ValueRef value, const Box &box) {
 
 SmallVector<Value> KernelEmitter::emitNode(const Node &node, unsigned number, const Box &box) {
   if (!node.op)
-    return {load(node, number, box, {})};
+    return {load(node, number, box)};
   loc = node.op->getLoc();
   return llvm::TypeSwitch<Operation *, SmallVector<Value>>(node.op)
       .Case<stablehlo::IotaOp>([&](auto) { return SmallVector<Value>{emitIota(node, box)}; })
@@ -288,271 +206,6 @@ Value KernelEmitter::emitIota(const Node &node, const Box &box) {
     }
     return elements::emitConversion(inside, loc, counter, node.elementTypes[0], sum);
   });
-}
-
-//===- Padding and pieces -------------------------------------------------===//
-
-/// The access of an index that is simple on the domain.
-static Access accessOf(AffineExpr expr, const Box &domain) {
-  Edge edge;
-  edge.index.push_back(expr);
-  Node source;
-  source.sizes.push_back(1);
-  source.rank = 1;
-  return operandBox(edge, source, domain).box.front();
-}
-
-static unsigned dimOf(AffineExpr expr) {
-  unsigned found = 0;
-  expr.walk([&](AffineExpr inner) {
-    if (auto dim = dyn_cast<AffineDimExpr>(inner))
-      found = dim.getPosition();
-  });
-  return found;
-}
-
-SmallVector<std::pair<Value, Bound>> KernelEmitter::leaving(const Edge &edge, const Box &domain) {
-  SmallVector<std::pair<Value, Bound>> indices;
-  SmallVector<int64_t> shape;
-  for (const Access &access : domain)
-    shape.push_back(tiling.tileSize(access));
-  for (const Bound &bound : edge.bounds) {
-    Access access = accessOf(bound.index, domain);
-    if (bound.step == 1 && tiling.isInside(access, bound.size, /*keptOnly=*/true))
-      continue;
-    auto type = RankedTensorType::get(shape, builder.getIndexType());
-    if (shape.empty() || (!access.follows() && access.size == 1)) {
-      // One index for all.
-      auto op = MapOp::create(builder, loc, TypeRange(type), ValueRange());
-      OpBuilder::InsertionGuard guard(builder);
-      builder.createBlock(&op.getBody());
-      Value constant = arith::ConstantIndexOp::create(builder, loc, access.constant);
-      YieldOp::create(builder, loc, constant);
-      indices.push_back({op.getResult(0), bound});
-      continue;
-    }
-    indices.push_back({IotaOp::create(builder, loc, type, offset(access), dimOf(bound.index),
-                                      tiling.tileSize(access) == 1 ? 1 : access.scale),
-                       bound});
-  }
-  return indices;
-}
-
-Value KernelEmitter::chooseInside(const Edge &edge, const Box &domain, RankedTensorType type,
-                                  Operand otherwise) {
-  SmallVector<std::pair<Value, Bound>> indices = leaving(edge, domain);
-  Operand inside = operand(edge, domain);
-  if (indices.empty())
-    return inside.tile ? inside.tile : splat(type, inside.constant);
-  SmallVector<Operand> operands = {inside, otherwise};
-  for (auto [tile, bound] : indices)
-    operands.push_back({tile, {}});
-  return map(type, operands, [&](OpBuilder &region, ValueRange values) {
-    Value all;
-    for (auto [at, leaving] : llvm::zip_equal(values.drop_front(2), indices)) {
-      const Bound &bound = leaving.second;
-      // As an unsigned number a negative index is too large as well.
-      Value size = arith::ConstantIndexOp::create(region, loc, bound.size);
-      Value fits = arith::CmpIOp::create(region, loc, arith::CmpIPredicate::ult, at, size);
-      if (bound.step != 1) {
-        Value step = arith::ConstantIndexOp::create(region, loc, bound.step);
-        Value rest = arith::RemUIOp::create(region, loc, at, step);
-        Value zero = arith::ConstantIndexOp::create(region, loc, 0);
-        Value hits = arith::CmpIOp::create(region, loc, arith::CmpIPredicate::eq, rest, zero);
-        fits = arith::AndIOp::create(region, loc, fits, hits);
-      }
-      all = all ? Value(arith::AndIOp::create(region, loc, all, fits)) : fits;
-    }
-    return Value(arith::SelectOp::create(region, loc, all, values[0], values[1]));
-  });
-}
-
-Value KernelEmitter::emitPad(const Node &node, const Box &box) {
-  RankedTensorType type = tileType(box, node.elementTypes[0]);
-  const Edge &edge = node.operands[0];
-  Operand padding = operand(node.operands[1], box);
-  if (graph.isEmpty(edge.source))
-    return padding.tile ? padding.tile : splat(type, padding.constant);
-  return chooseInside(edge, box, type, padding);
-}
-
-Value KernelEmitter::emitConcatenate(const Node &node, const Box &box) {
-  RankedTensorType type = tileType(box, node.elementTypes[0]);
-  Operand rest;
-  for (const Edge &edge : llvm::reverse(node.operands)) {
-    if (graph.isEmpty(edge.source))
-      continue;
-    if (!rest.tile && !rest.constant)
-      rest = operand(edge, box); // whatever no other piece has
-    else
-      rest = {chooseInside(edge, box, type, rest), {}};
-  }
-  return rest.tile ? rest.tile : splat(type, rest.constant);
-}
-
-//===- Reductions ---------------------------------------------------------===//
-
-Value KernelEmitter::convertTile(Value tile, Type from, Type to) {
-  if (from == to)
-    return tile;
-  auto type = cast<RankedTensorType>(tile.getType()).clone(elements::scalarType(to));
-  return map(type, Operand{tile, {}}, [&](OpBuilder &inside, ValueRange elements) {
-    return elements::emitConversion(inside, loc, from, to, elements[0]);
-  });
-}
-
-SmallVector<Value> KernelEmitter::emitReduce(const Node &node, const Box &box) {
-  auto op = cast<stablehlo::ReduceOp>(node.op);
-  const size_t count = op.getInputs().size();
-  Box domain = domainBox(node, box);
-  SmallVector<Value> inputs, inits;
-  SmallVector<Type> types;
-  SmallVector<int64_t> dims;
-  const bool nothing = graph.isEmpty(node.operands[0].source);
-  for (size_t i = 0; i < count; ++i) {
-    types.push_back(tileType(box, node.elementTypes[i]));
-    inits.push_back(scalar(node.operands[count + i].source));
-    if (nothing)
-      continue;
-    const Edge &edge = node.operands[i];
-    // As it lies in memory where kept dimensions keep their order, else rearranged.
-    SmallVector<int64_t> reduced;
-    unsigned kept = 0;
-    bool inOrder = edge.index.size() == domain.size() && !graph.constantOf(edge.source);
-    for (auto [p, expr] : llvm::enumerate(edge.index)) {
-      auto dim = dyn_cast<AffineDimExpr>(expr);
-      if (dim && dim.getPosition() >= node.rank)
-        reduced.push_back(static_cast<int64_t>(p));
-      else
-        inOrder &= dim && dim.getPosition() == kept++;
-    }
-    Value tile;
-    if (inOrder) {
-      tile = emitValue(edge.source, operandBox(edge, graph.node(edge.source), domain).box);
-      dims = reduced;
-    } else {
-      Operand source = operand(edge, domain);
-      tile = source.tile ? source.tile
-                         : splat(tileType(domain, graph.elementType(edge.source)), source.constant);
-      dims.clear();
-      for (size_t dim = node.rank; dim < domain.size(); ++dim)
-        dims.push_back(static_cast<int64_t>(dim));
-    }
-    Type body =
-        cast<RankedTensorType>(op.getBody().front().getArgument(i).getType()).getElementType();
-    inputs.push_back(convertTile(tile, graph.elementType(edge.source), body));
-  }
-  if (nothing || dims.empty()) {
-    // Without elements the init is the result; without dimensions to reduce it enters once.
-    SmallVector<Value> results;
-    if (nothing) {
-      for (size_t i = 0; i < count; ++i) {
-        Value tile = tensor::FromElementsOp::create(
-            builder, loc, RankedTensorType::get({}, inits[i].getType()), inits[i]);
-        results.push_back(view(tile, {}, cast<RankedTensorType>(types[i]).getShape()));
-      }
-      return results;
-    }
-  }
-  auto reduce = ReduceOp::create(builder, loc, types, inputs, inits, dims);
-  OpBuilder::InsertionGuard guard(builder);
-  Block *block = builder.createBlock(&reduce.getCombiner());
-  for (Value init : inits)
-    block->addArgument(init.getType(), loc);
-  for (Value input : inputs)
-    block->addArgument(cast<RankedTensorType>(input.getType()).getElementType(), loc);
-  FailureOr<SmallVector<Value>> combined =
-      elements::emitRegion(builder, op.getBody(), block->getArguments());
-  // canTile() has looked at every op of the body.
-  YieldOp::create(builder, loc, *combined);
-  return SmallVector<Value>(reduce.getResults());
-}
-
-/// The index of dimension `position` of several with `sizes`, in row-major order, from `flat`.
-static AffineExpr component(AffineExpr flat, ArrayRef<int64_t> sizes, size_t position) {
-  int64_t stride = 1;
-  for (int64_t size : sizes.drop_front(position + 1))
-    stride *= size;
-  AffineExpr index = flat.floorDiv(stride);
-  return position == 0 ? index : index % sizes[position];
-}
-
-Value KernelEmitter::emitDot(const Node &node, const Box &box) {
-  Box domain = domainBox(node, box);
-  const Edge &lhs = node.operands[0], &rhs = node.operands[1];
-  auto reads = [](const Edge &edge, size_t dim) {
-    return llvm::any_of(edge.index, [&](AffineExpr expr) {
-      return expr.isFunctionOfDim(static_cast<unsigned>(dim));
-    });
-  };
-  // The roles of the domain's dimensions; each role but the batch becomes one dimension.
-  struct Role {
-    SmallVector<size_t> dims;
-    SmallVector<int64_t> sizes;
-    int64_t size = 1;
-  } batch, rows, columns, depth;
-  for (size_t dim = 0; dim < domain.size(); ++dim) {
-    Role &role = dim >= node.rank                     ? depth
-                 : reads(lhs, dim) && reads(rhs, dim) ? batch
-                 : reads(lhs, dim)                    ? rows
-                                                      : columns;
-    role.dims.push_back(dim);
-    role.sizes.push_back(tiling.tileSize(domain[dim]));
-    role.size *= role.sizes.back();
-  }
-
-  Type result = node.elementTypes[0];
-  // Reals are summed in f32 at least.
-  Type sum = isa<FloatType>(result) && !result.isF64() ? Type(builder.getF32Type()) : result;
-  auto side = [&](const Edge &edge, const Role &first, const Role &second) {
-    OperandBox source = operandBox(edge, graph.node(edge.source), domain);
-    Value tile = emitValue(edge.source, source.box);
-    Type element = graph.elementType(edge.source);
-    const bool isPlain = element.isF32() || element.isF64() || element.isF16() || element.isBF16();
-    if (!isPlain || (element.isF64() && !sum.isF64()))
-      tile = convertTile(tile, element, sum);
-    SmallVector<int64_t> shape = batch.sizes;
-    shape.push_back(first.size);
-    shape.push_back(second.size);
-    // The domain's dimensions in terms of those of the matrix.
-    SmallVector<AffineExpr> local(domain.size(), getAffineConstantExpr(0, context));
-    for (auto [i, dim] : llvm::enumerate(batch.dims))
-      local[dim] = getAffineDimExpr(static_cast<unsigned>(i), context);
-    auto place = [&](const Role &role, size_t at) {
-      AffineExpr flat = getAffineDimExpr(static_cast<unsigned>(batch.dims.size() + at), context);
-      for (auto [i, dim] : llvm::enumerate(role.dims))
-        local[dim] = component(flat, role.sizes, i);
-    };
-    place(first, 0);
-    place(second, 1);
-    for (AffineExpr &expr : source.view)
-      expr = simplifyAffineExpr(expr.replaceDims(local), static_cast<unsigned>(shape.size()), 0);
-    return view(tile, source.view, shape);
-  };
-  Value left = side(lhs, rows, depth), right = side(rhs, depth, columns);
-
-  SmallVector<int64_t> shape = batch.sizes;
-  shape.push_back(rows.size);
-  shape.push_back(columns.size);
-  auto sumType = RankedTensorType::get(shape, elements::scalarType(sum));
-  Value zero = map(sumType, {}, [&](OpBuilder &inside, ValueRange) -> Value {
-    Value none = arith::ConstantOp::create(inside, loc, inside.getI64IntegerAttr(0));
-    return elements::emitConversion(inside, loc, inside.getI64Type(), sum, none);
-  });
-  Value product = DotOp::create(builder, loc, sumType, left, right, zero, Value(), Value());
-  product = convertTile(product, sum, result);
-
-  // Back to the dimensions of the result.
-  SmallVector<AffineExpr> exprs;
-  for (size_t dim : batch.dims)
-    exprs.push_back(getAffineDimExpr(static_cast<unsigned>(dim), context));
-  for (const Role *role : {&rows, &columns}) {
-    AffineExpr flat = getAffineConstantExpr(0, context);
-    for (auto [dim, size] : llvm::zip_equal(role->dims, role->sizes))
-      flat = flat * size + getAffineDimExpr(static_cast<unsigned>(dim), context);
-    exprs.push_back(flat);
-  }
-  return view(product, exprs, tileType(box, result).getShape());
 }
 
 //===- The kernel ---------------------------------------------------------===//

@@ -1,25 +1,57 @@
-// Chains of tile.map become one, so that a target sees the arithmetic of an element together.
+// Maps that feed only one another become one, so that a target sees the arithmetic of an
+// element together.
 #include "tilewright/transform/tile/EmitKernel.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
 
 using namespace mlir;
 
 namespace tilewright::tile {
 
-/// Whether `producer` may be computed inside `user`: nobody else needs it, or it takes nothing.
-static bool canMerge(MapOp producer, MapOp user) {
-  if (producer->getBlock() != user->getBlock())
-    return false;
-  if (producer.getInputs().empty())
-    return true;
-  return llvm::all_of(producer->getUsers(), [&](Operation *other) { return other == user; });
+namespace {
+
+/// Maps that become one, in the order of the block; the last is the only one that others see.
+using Cluster = SmallVector<MapOp>;
+
+/// Finds the clusters of a kernel. One walk from the end: the users of a map are known before it.
+std::vector<Cluster> findClusters(KernelOp kernel) {
+  std::vector<Cluster> clusters;
+  llvm::DenseMap<Operation *, size_t> clusterOf;
+  for (Operation &op : llvm::reverse(kernel.getBlock())) {
+    auto map = dyn_cast<MapOp>(op);
+    if (!map || map.getInputs().empty())
+      continue;
+    std::optional<size_t> joined;
+    for (Operation *user : map->getUsers()) {
+      auto found = clusterOf.find(user);
+      if (found == clusterOf.end() || (joined && *joined != found->second)) {
+        joined.reset();
+        break;
+      }
+      joined = found->second;
+    }
+    if (!joined) {
+      joined = clusters.size();
+      clusters.emplace_back();
+    }
+    clusters[*joined].push_back(map);
+    clusterOf[map] = *joined;
+  }
+  for (Cluster &cluster : clusters)
+    std::reverse(cluster.begin(), cluster.end());
+  return clusters;
 }
 
 /// Copies the ops of `body`, whose arguments are `arguments`, to the builder's place; gives
 /// what it yields.
-static SmallVector<Value> inlineBody(OpBuilder &builder, Block &body, ValueRange arguments) {
+SmallVector<Value> inlineBody(OpBuilder &builder, Block &body, ValueRange arguments) {
   IRMapping mapping;
   mapping.map(body.getArguments(), arguments);
   for (Operation &op : body.without_terminator())
@@ -28,69 +60,58 @@ static SmallVector<Value> inlineBody(OpBuilder &builder, Block &body, ValueRange
                              [&](Value value) { return mapping.lookup(value); });
 }
 
-/// Replaces `user` by a map that computes `producers` as well.
-static MapOp mergeInto(MapOp user, ArrayRef<MapOp> producers) {
-  SmallVector<Value> tiles;
-  auto addTiles = [&](ValueRange inputs) {
-    for (Value input : inputs) {
-      auto producer = input.getDefiningOp<MapOp>();
-      if (!(producer && llvm::is_contained(producers, producer)) &&
-          !llvm::is_contained(tiles, input))
-        tiles.push_back(input);
-    }
-  };
-  for (MapOp producer : producers)
-    for (Value input : producer.getInputs())
-      if (!llvm::is_contained(tiles, input))
-        tiles.push_back(input);
-  addTiles(user.getInputs());
+/// A map without inputs: the same element everywhere, computed where it is needed.
+MapOp splatOf(Value tile) {
+  auto map = tile.getDefiningOp<MapOp>();
+  return map && map.getInputs().empty() ? map : MapOp();
+}
 
-  OpBuilder builder(user);
-  auto merged = MapOp::create(builder, user.getLoc(), user.getResultTypes(), tiles);
+void merge(ArrayRef<MapOp> cluster) {
+  MapOp last = cluster.back();
+  llvm::SmallPtrSet<Operation *, 16> inside(cluster.begin(), cluster.end());
+  llvm::SmallSetVector<Value, 8> tiles;
+  bool hasSplat = false;
+  for (MapOp map : cluster)
+    for (Value input : map.getInputs()) {
+      hasSplat |= bool(splatOf(input));
+      if (!splatOf(input) && !inside.contains(input.getDefiningOp()))
+        tiles.insert(input);
+    }
+  if (cluster.size() == 1 && !hasSplat)
+    return;
+
+  OpBuilder builder(last);
+  auto merged = MapOp::create(builder, last.getLoc(), last.getResultTypes(), tiles.getArrayRef());
   Block *block = builder.createBlock(&merged.getBody());
   for (Value tile : tiles)
     block->addArgument(cast<RankedTensorType>(tile.getType()).getElementType(), tile.getLoc());
   IRMapping elements;
-  elements.map(tiles, block->getArguments());
-  auto elementsOf = [&](ValueRange inputs) {
-    return llvm::map_to_vector(inputs, [&](Value input) { return elements.lookup(input); });
-  };
-  for (MapOp producer : producers)
-    elements.map(producer.getResults(),
-                 inlineBody(builder, producer.getBody().front(), elementsOf(producer.getInputs())));
-  SmallVector<Value> results =
-      inlineBody(builder, user.getBody().front(), elementsOf(user.getInputs()));
-  YieldOp::create(builder, user.getLoc(), results);
-  user.replaceAllUsesWith(merged.getResults());
-  user.erase();
-  for (MapOp producer : producers)
-    if (producer->use_empty())
-      producer.erase();
-  return merged;
+  elements.map(tiles.getArrayRef(), block->getArguments());
+  SmallVector<Value> results;
+  for (MapOp map : cluster) {
+    SmallVector<Value> arguments;
+    for (Value input : map.getInputs()) {
+      if (MapOp splat = splatOf(input); splat && !elements.contains(input))
+        elements.map(splat.getResults(), inlineBody(builder, splat.getBody().front(), {}));
+      arguments.push_back(elements.lookup(input));
+    }
+    results = inlineBody(builder, map.getBody().front(), arguments);
+    elements.map(map.getResults(), results);
+  }
+  YieldOp::create(builder, last.getLoc(), results);
+  last.replaceAllUsesWith(merged.getResults());
+  for (MapOp map : llvm::reverse(cluster))
+    map.erase();
 }
 
+} // namespace
+
 void mergeMaps(KernelOp kernel) {
-  SmallVector<MapOp> maps(kernel.getBlock().getOps<MapOp>());
-  // From the last to the first: a map that was merged away is not met again, because its
-  // users come after it.
-  llvm::SmallPtrSet<Operation *, 16> gone;
-  for (MapOp map : llvm::reverse(maps)) {
-    if (gone.contains(map))
-      continue;
-    for (;;) {
-      SmallVector<MapOp> producers;
-      for (Value input : map.getInputs())
-        if (auto producer = input.getDefiningOp<MapOp>();
-            producer && !llvm::is_contained(producers, producer) && canMerge(producer, map))
-          producers.push_back(producer);
-      if (producers.empty())
-        break;
-      for (MapOp producer : producers)
-        if (llvm::all_of(producer->getUsers(), [&](Operation *user) { return user == map; }))
-          gone.insert(producer);
-      map = mergeInto(map, producers);
-    }
-  }
+  for (const Cluster &cluster : findClusters(kernel))
+    merge(cluster);
+  for (MapOp map : llvm::make_early_inc_range(kernel.getBlock().getOps<MapOp>()))
+    if (map->use_empty())
+      map.erase();
 }
 
 } // namespace tilewright::tile

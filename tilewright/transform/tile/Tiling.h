@@ -65,6 +65,24 @@ struct OperandBox {
 };
 OperandBox operandBox(const Edge &edge, const Node &source, const Box &domain);
 
+/// What is found by following boxes from the outputs to the inputs.
+struct Needs {
+  /// Dimensions that must be in one piece.
+  std::set<int> whole;
+  /// The largest loop nest, in elements, and the widest element in it.
+  int64_t elements = 1;
+  int64_t elementBytes = 1;
+  /// Dimensions along which memory is contiguous, with the number of elements moved so.
+  std::map<int, int64_t> contiguous;
+  bool hasReduction = false;
+  /// An index that leaves what it looks into, where only a view could follow it.
+  bool leavesView = false;
+  /// Two positions that are known only later, in one index.
+  bool isRefused = false;
+  /// Tiles of these dimensions are multiples of a number.
+  std::map<int, int64_t> multiples;
+};
+
 class Tiling {
 public:
   /// Finds the domain that the grid covers, and how the outputs follow it.
@@ -101,12 +119,9 @@ public:
   /// Limits of the graph's positions.
   llvm::SmallVector<int64_t> positionLimits;
 
-  /// What the ops ask of the tiles.
-  struct Needs;
-
 private:
-  bool choose(const FusionGraph &graph, const Needs &needs, const Capacities &capacities,
-              std::string &reason);
+  /// Chooses `tiles` among the legal ones.
+  bool choose(const Needs &needs, const Capacities &capacities, std::string &reason);
 };
 
 } // namespace tilewright::tile
