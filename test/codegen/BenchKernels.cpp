@@ -102,11 +102,11 @@ const Program programs[] = {
 
 std::string moduleOf(const Program &program, int64_t rows, int64_t columns) {
   std::string body = program.text;
-  std::string result = std::regex_search(body, std::regex("%v = .*reduce.*dimensions = .0."))
-                           ? "tensor<Cxf32>"
-                       : std::regex_search(body, std::regex("%v = .*reduce"))   ? "tensor<Rxf32>"
-                       : std::regex_search(body, std::regex("%v = .*<CxRxf32>")) ? "tensor<CxRxf32>"
-                                                                                : "tensor<RxCxf32>";
+  std::string result =
+      std::regex_search(body, std::regex("%v = .*reduce.*dimensions = .0.")) ? "tensor<Cxf32>"
+      : std::regex_search(body, std::regex("%v = .*reduce"))                 ? "tensor<Rxf32>"
+      : std::regex_search(body, std::regex("%v = .*<CxRxf32>"))              ? "tensor<CxRxf32>"
+                                                                             : "tensor<RxCxf32>";
   std::string text = "func.func @main(%a: tensor<RxCxf32>) -> " + result +
                      " {\n  %r = exec.fusion \"f\" (%a) : (tensor<RxCxf32>) -> " + result +
                      " {\n  ^bb0(%x: tensor<RxCxf32>):" + body + "\n    exec.yield %v : " + result +
@@ -133,8 +133,8 @@ template <typename Function> double best(Function run) {
 int main(int argc, char **argv) {
   const char *only = argc > 1 ? argv[1] : nullptr;
   const bool dumps = argc > 2;
-  std::printf("%-10s %10s %12s %12s %12s %10s\n", "", "elements", "ns/element", "copy", "compile ms",
-              "bytes");
+  std::printf("%-10s %10s %12s %12s %12s %10s\n", "", "elements", "ns/element", "copy",
+              "compile ms", "bytes");
   for (auto [rows, columns] : {std::pair<int64_t, int64_t>(64, 512), {4096, 512}, {1000, 1000}}) {
     for (const Program &program : programs) {
       if (only && std::strcmp(only, program.name) != 0)

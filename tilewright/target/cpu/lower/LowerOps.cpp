@@ -16,7 +16,7 @@ namespace tilewright::cpu {
 #include "tilewright/target/cpu/Passes.h.inc"
 
 LogicalResult refuse(Operation *op, const Twine &why) {
-  return op->emitOpError() << idOf(Error::cpuLowerOp) << ": " << why;
+  return op->emitError() << idOf(Error::cpuLowerOp) << " target: '" << op->getName() << "' " << why;
 }
 
 exec::LibraryOp replaceByLibrary(Operation *op, StringRef name, const Config &config,
@@ -191,12 +191,13 @@ bool isView(Operation *op) {
 /// Names that object code refers to: a kernel of such a name would be called in their place.
 bool isReserved(StringRef name) {
   static const llvm::StringSet<> functions = {
-      "acos",  "acosh", "asin",   "asinh", "atan",  "atan2", "atanh", "cbrt",   "ceil",
-      "cos",   "cosh",  "erf",    "erfc",  "exp",   "exp2",  "expm1", "fabs",   "floor",
-      "fma",   "fmax",  "fmin",   "fmod",  "log",   "log10", "log1p", "log2",   "nearbyint",
-      "pow",   "rint",  "round",  "roundeven", "sin", "sinh", "sqrt", "tan",    "tanh",
-      "trunc", "memcpy", "memmove", "memset"};
-  return functions.contains(name) || (name.ends_with("f") && functions.contains(name.drop_back())) ||
+      "acos",  "acosh", "asin",      "asinh", "atan",  "atan2",  "atanh",     "cbrt",
+      "ceil",  "cos",   "cosh",      "erf",   "erfc",  "exp",    "exp2",      "expm1",
+      "fabs",  "floor", "fma",       "fmax",  "fmin",  "fmod",   "log",       "log10",
+      "log1p", "log2",  "nearbyint", "pow",   "rint",  "round",  "roundeven", "sin",
+      "sinh",  "sqrt",  "tan",       "tanh",  "trunc", "memcpy", "memmove",   "memset"};
+  return functions.contains(name) ||
+         (name.ends_with("f") && functions.contains(name.drop_back())) ||
          name.starts_with("tw_scalar");
 }
 
