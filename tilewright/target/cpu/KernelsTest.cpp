@@ -408,6 +408,18 @@ TEST(Kernels, OpsWithoutInstructionsAreNamed) {
   EXPECT_THAT(status.message(), testing::HasSubstr("'func.call'"));
 }
 
+TEST(Kernels, NamesOfTheCLibraryAreTaken) {
+  Status status = compileText(R"(
+    func.func private @tanh(%a: f64) -> f64 {
+      %x = math.tanh %a : f64
+      return %x : f64
+    })",
+                              hostChip())
+                      .takeStatus();
+  EXPECT_EQ(status.error(), Error::cpuCodegen);
+  EXPECT_THAT(status.message(), testing::HasSubstr("'tanh' of the C library"));
+}
+
 TEST(Kernels, ControlFlowInKernelsIsRefused) {
   Status status = compileText(R"(
     tile.kernel @f grid [1] inputs 1 {

@@ -21,8 +21,8 @@ static const Chip *findChip(ModuleOp module, const std::string &name) {
   }
   if (const Chip *chip = chipNamed(name))
     return chip;
-  InFlightDiagnostic error = module.emitError()
-                             << idOf(Error::cpuChip) << ": no chip '" << name << "'; known are";
+  InFlightDiagnostic error = module.emitError() << idOf(Error::cpuChip) << " target: no chip '"
+                                                << name << "'; known are";
   for (const Chip &chip : chips())
     error << " " << StringRef(chip.name.data(), chip.name.size());
   return nullptr;

@@ -22,6 +22,8 @@ void emitBody(LaneBuilder &b, mlir::func::FuncOp body) {
       Function::Create(FunctionType::get(ir.getVoidTy(), {pointer, pointer}, false),
                        Function::ExternalLinkage, body.getSymName(), b.module);
   function->addFnAttr(Attribute::NoUnwind);
+  if (function->getName() != body.getSymName()) // LLVM has renamed it
+    b.fail(Status(Error::cpuCodegen, "its name is taken in the object; rename it"));
   ir.SetInsertPoint(BasicBlock::Create(ir.getContext(), "", function));
   auto address = [&](unsigned list, unsigned number) {
     return ir.CreateLoad(pointer, ir.CreateConstGEP1_64(pointer, function->getArg(list), number));

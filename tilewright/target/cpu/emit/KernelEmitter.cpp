@@ -26,6 +26,8 @@ Function *KernelEmitter::emit(StringRef symbol) {
       Function::Create(FunctionType::get(ir.getVoidTy(), {pointer, i64, i64, pointer}, false),
                        Function::ExternalLinkage, symbol, b.module);
   setAttributes(b, function);
+  if (function->getName() != symbol) // LLVM has renamed it
+    b.fail(Status(Error::cpuCodegen, "its name is taken in the object; rename it"));
   for (unsigned argument : {0, 3})
     function->addParamAttr(argument, Attribute::NoAlias);
   function->addParamAttr(3, Attribute::getWithAlignment(ir.getContext(), Align(64)));
@@ -65,7 +67,7 @@ void KernelEmitter::emitPoints(Value *begin, Value *end) {
       scalars[kernel.getCoordinates()[dim]] = {coordinate};
     }
     emitBlock(kernel.getBlock());
-    flush();
+    flush(/*isLast=*/true);
   });
 }
 
@@ -157,16 +159,83 @@ void KernelEmitter::emitScalar(mlir::Operation *op) {
     scalars[result] = value;
 }
 
-void KernelEmitter::flush() {
+void KernelEmitter::flush(bool isLast) {
   SmallVector<Root> roots;
   std::swap(roots, pending);
   if (roots.empty())
     return;
   auto isHome = [&](mlir::Value tile) { return homes.count(tile) != 0; };
-  for (LoopGroup &group : planGroups(roots, isHome)) {
+  SmallVector<LoopGroup> groups = planGroups(roots, isHome);
+  if (isLast && emitByRows(groups))
+    return;
+  for (LoopGroup &group : groups) {
     LoopEmitter emitter(*this, group);
     emitter.emit();
   }
+}
+
+static int64_t elementsOf(ArrayRef<int64_t> shape) {
+  int64_t count = 1;
+  for (int64_t size : shape)
+    count *= size;
+  return count;
+}
+
+bool KernelEmitter::emitByRows(ArrayRef<LoopGroup> groups) {
+  // Rows shorter than this are better vectorised across.
+  constexpr int64_t leastRow = 32;
+  if (groups.size() < 2 || !homes.empty() || groups[0].shape.empty() || groups[0].shape[0] == 1)
+    return false;
+  int64_t rows = groups[0].shape[0];
+  DenseSet<mlir::Value> made;
+  for (const LoopGroup &group : groups) {
+    if (group.shape.empty() || group.shape[0] != rows || is_contained(group.reduced, 0) ||
+        elementsOf(ArrayRef(group.shape).drop_front()) < leastRow)
+      return false;
+    for (const Root &root : group.roots) {
+      if (isa_and_nonnull<tile::DotOp>(root.op))
+        return false;
+      if (!root.op)
+        made.insert(root.kept);
+      else if (!isa<tile::StoreOp>(root.op))
+        made.insert_range(root.op->getResults());
+    }
+  }
+  // What is made is read in its own row only.
+  bool isLocal = true;
+  for (const LoopGroup &group : groups) {
+    auto look = [&](mlir::Value tile, mlir::AffineMap map) {
+      if (made.contains(tile))
+        isLocal &= map.getResult(0) == mlir::getAffineDimExpr(0, map.getContext());
+      return true;
+    };
+    TileWalk walk{[](mlir::Value) { return false; },
+                  [&](mlir::Value tile, mlir::AffineMap map) { look(tile, map); },
+                  look,
+                  {}};
+    for (const Root &root : group.roots)
+      for (auto [tile, map] : readsOf(root))
+        walk.visit(tile, map, group.shape);
+  }
+  if (!isLocal)
+    return false;
+
+  LoopEmitter::Bound bound = LoopEmitter::rowBound(groups);
+  Value *count = b.i64(rows);
+  if (bound.offset) {
+    Value *left = b.ir.CreateSub(b.i64(bound.size), scalars.lookup(bound.offset).value);
+    count = b.ir.CreateBinaryIntrinsic(Intrinsic::smin, left, count);
+  }
+  rowTiles = std::move(made);
+  b.loop(count, [&](Value *row) {
+    for (const LoopGroup &group : groups) {
+      LoopEmitter emitter(*this, group);
+      emitter.row = row;
+      emitter.boundOfRows = bound;
+      emitter.emit();
+    }
+  });
+  return true;
 }
 
 Value *KernelEmitter::newBuffer(int64_t bytes) {
@@ -180,9 +249,12 @@ Value *KernelEmitter::newBuffer(int64_t bytes) {
 
 KernelEmitter::Home KernelEmitter::newHome(mlir::Value tile) {
   auto type = cast<mlir::RankedTensorType>(tile.getType());
-  if (type.getNumElements() == 1)
+  int64_t count = type.getNumElements();
+  if (rowTiles.contains(tile))
+    count /= type.getDimSize(0);
+  if (count == 1)
     return {};
-  return {{}, newBuffer(type.getNumElements() * storageBytes(type.getElementType()))};
+  return {{}, newBuffer(count * storageBytes(type.getElementType()))};
 }
 
 void KernelEmitter::keepTiles(ArrayRef<mlir::Value> tiles, ArrayRef<Home> where) {

@@ -40,6 +40,8 @@ private:
   llvm::DenseMap<mlir::Value, Lanes> scalars; // index and element values, memrefs as pointers
   llvm::DenseMap<mlir::Value, Home> homes;
   llvm::SmallVector<Root> pending;
+  /// Tiles of which a home holds one row only, that of the loop being emitted.
+  llvm::DenseSet<mlir::Value> rowTiles;
   double nanoseconds = 0, repeats = 1;
 
   void emitPoints(llvm::Value *begin, llvm::Value *end);
@@ -48,7 +50,10 @@ private:
   void emitFor(mlir::scf::ForOp loop);
   void emitIf(mlir::scf::IfOp branch);
   void copyTile(mlir::Value tile, llvm::Value *buffer);
-  void flush();
+  void flush(bool isLast = false);
+  /// Runs groups row by row, so that what one leaves for the next stays in registers and in the
+  /// first cache. False if they do not share rows.
+  bool emitByRows(llvm::ArrayRef<LoopGroup> groups);
   /// Puts tiles into new homes, or into the given ones.
   void keepTiles(llvm::ArrayRef<mlir::Value> tiles, llvm::ArrayRef<Home> where);
   Home newHome(mlir::Value tile);

@@ -86,6 +86,9 @@ void LoopEmitter::emitNest(unsigned position) {
   if (position == loops.size()) {
     currentLevel = position;
     emitBody();
+  } else if (loops[position].isOutside) {
+    levels[position + 1].before = levels[position].before;
+    emitNest(position + 1);
   } else if (Loop &loop = loops[position]; !loop.isVector) {
     emitLoop(position, b.i64(0), loop.bound ? loop.bound : b.i64(loop.size), 1);
   } else {

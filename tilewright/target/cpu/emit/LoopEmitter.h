@@ -17,6 +17,17 @@ public:
   /// Where kept roots go, if not into new homes.
   llvm::DenseMap<mlir::Value, KernelEmitter::Home> targets;
 
+  /// Bounds that stores put on a dimension: index < size - offset; none if `offset` is null.
+  struct Bound {
+    mlir::Value offset;
+    int64_t size = 0;
+  };
+  /// The index of dimension 0 where a loop around the whole group runs over it, and its bound.
+  llvm::Value *row = nullptr;
+  Bound boundOfRows;
+  /// The bound on dimension 0 that all stores of all groups have, if they have one.
+  static Bound rowBound(llvm::ArrayRef<LoopGroup> groups);
+
   void emit();
 
 private:
@@ -27,7 +38,7 @@ private:
   struct Loop {
     unsigned dim; // the innermost of its dimensions; its coefficient is the loop's
     int64_t size;
-    bool isReduced = false, isVector = false;
+    bool isReduced = false, isVector = false, isOutside = false;
     Value *bound = nullptr; // fewer iterations, known at run time
     Value *iv = nullptr;
   };
@@ -83,11 +94,6 @@ private:
   using Key = std::pair<mlir::Value, mlir::AffineMap>;
   llvm::DenseMap<Key, Element> memo;
   llvm::SmallVector<llvm::SmallVector<Key>> memoKeys; // for each level
-  /// Bounds that the stores put on dimensions: index < size - offset.
-  struct Bound {
-    mlir::Value offset;
-    int64_t size = 0;
-  };
   llvm::SmallVector<Bound> bounds; // for each dimension; offset null if there is none
   llvm::SmallVector<Accumulator> accumulators;
 

@@ -57,7 +57,12 @@ LoopEmitter::Access LoopEmitter::storeAccess(tile::StoreOp store, mlir::AffineMa
 LoopEmitter::Access LoopEmitter::bufferAccess(mlir::Value tile, mlir::AffineMap map) {
   auto type = cast<mlir::RankedTensorType>(tile.getType());
   Access access{type.getElementType(), IndexForm(sizes.size()), {}, {}};
-  addRowMajor(access.form, type.getShape(), {}, map, sizes);
+  ArrayRef<int64_t> shape = type.getShape();
+  if (kernel.rowTiles.contains(tile)) {
+    shape = shape.drop_front();
+    map = map.getSliceMap(1, shape.size());
+  }
+  addRowMajor(access.form, shape, {}, map, sizes);
   return access;
 }
 
@@ -121,7 +126,7 @@ void LoopEmitter::splitDimensions() {
         auto binary = cast<mlir::AffineBinaryOpExpr>(expr);
         int64_t divisor = cast<mlir::AffineConstantExpr>(binary.getRHS()).getValue();
         IndexForm inner = IndexForm::of(binary.getLHS(), sizes);
-        for (unsigned dim = 0; dim < sizes.size(); ++dim) {
+        for (unsigned dim = row ? 1 : 0; dim < sizes.size(); ++dim) {
           int64_t step = std::abs(inner.coefficients[dim]);
           if (!step || divisor % step)
             continue;
@@ -194,10 +199,52 @@ static bool isSame(mlir::Value a, mlir::Value b) {
          x->getOperands() == y->getOperands();
 }
 
+/// The dimension that a check is about if it compares that dimension's index alone.
+static int dimensionOf(const IndexForm &form, int64_t stride) {
+  if (stride != 1 || form.constant || !form.isLinear())
+    return -1;
+  int found = -1;
+  for (auto [dim, coefficient] : enumerate(form.coefficients)) {
+    if (coefficient == 0)
+      continue;
+    if (coefficient != 1 || found >= 0)
+      return -1;
+    found = int(dim);
+  }
+  return found;
+}
+
+LoopEmitter::Bound LoopEmitter::rowBound(ArrayRef<LoopGroup> groups) {
+  Bound bound;
+  bool isFirst = true;
+  for (const LoopGroup &group : groups)
+    for (const Root &root : group.roots) {
+      auto store = dyn_cast_or_null<tile::StoreOp>(root.op);
+      if (!store)
+        continue;
+      Bound own;
+      auto inBounds = store.getInBounds();
+      auto strides = store.getStrides();
+      auto whole = cast<mlir::MemRefType>(store.getTarget().getType());
+      if (inBounds && !(*inBounds)[0] && (!strides || (*strides)[0] == 1) &&
+          isNatural(store.getOffsets()[0]))
+        own = {store.getOffsets()[0], whole.getDimSize(0)};
+      if (!own.offset)
+        return {};
+      if (!isFirst && (!isSame(own.offset, bound.offset) || own.size != bound.size))
+        return {};
+      bound = own;
+      isFirst = false;
+    }
+  return bound;
+}
+
 /// Where all roots are stores that end at the same place, the loops end there too: nothing is
 /// computed that would be dropped, and loads of the same extent need no mask.
 void LoopEmitter::boundLoops() {
   bounds.assign(sizes.size(), {});
+  if (row)
+    bounds[0] = boundOfRows;
   mlir::MLIRContext *context = kernel.kernel.getContext();
   mlir::AffineMap identity =
       composed(mlir::AffineMap::getMultiDimIdentityMap(group.shape.size(), context));
@@ -208,26 +255,13 @@ void LoopEmitter::boundLoops() {
       return;
     stores.push_back(storeAccess(store, identity));
   }
-  auto dimensionOf = [&](const Check &check) -> int {
-    if (check.stride != 1 || check.form.constant || !check.form.isLinear())
-      return -1;
-    int found = -1;
-    for (auto [dim, coefficient] : enumerate(check.form.coefficients)) {
-      if (coefficient == 0)
-        continue;
-      if (coefficient != 1 || found >= 0)
-        return -1;
-      found = int(dim);
-    }
-    return found;
-  };
   for (const Check &check : stores[0].checks) {
-    int dim = dimensionOf(check);
-    if (dim < 0 || !isNatural(check.offset))
+    int dim = dimensionOf(check.form, check.stride);
+    if (dim < 0 || (row && dim == 0) || !isNatural(check.offset))
       continue;
     bool isShared = llvm::all_of(stores, [&](const Access &store) {
       return llvm::any_of(store.checks, [&](const Check &other) {
-        return dimensionOf(other) == dim && isSame(other.offset, check.offset) &&
+        return dimensionOf(other.form, other.stride) == dim && isSame(other.offset, check.offset) &&
                other.size == check.size;
       });
     });
@@ -237,20 +271,9 @@ void LoopEmitter::boundLoops() {
 }
 
 bool LoopEmitter::isImplied(const Check &check) {
-  if (check.stride != 1 || check.form.constant || !check.form.isLinear())
+  int found = dimensionOf(check.form, check.stride);
+  if (found < 0)
     return false;
-  int found = -1;
-  for (auto [dim, coefficient] : enumerate(check.form.coefficients)) {
-    if (coefficient == 0)
-      continue;
-    if (coefficient != 1 || found >= 0)
-      return false;
-    found = int(dim);
-  }
-  if (found < 0) {
-    // A dimension of size 1: its only index is the offset, inside if the whole store is.
-    return false;
-  }
   const Bound &bound = bounds[found];
   return bound.offset && isSame(bound.offset, check.offset) && bound.size <= check.size;
 }
@@ -338,7 +361,7 @@ void LoopEmitter::chooseLoops() {
   for (int dim = int(sizes.size()) - 1; dim >= 0; --dim) {
     if (sizes[dim] == 1)
       continue;
-    if (!loops.empty()) {
+    if (!loops.empty() && !(row && dim == 0)) {
       Loop &inner = loops.back();
       bool joins = isReduced(dim) == inner.isReduced && isFree(dim) && isFree(inner.dim) &&
                    llvm::all_of(accesses, [&](const Access &access) {
@@ -352,12 +375,16 @@ void LoopEmitter::chooseLoops() {
     }
     Loop loop{unsigned(dim), sizes[dim]};
     loop.isReduced = isReduced(dim);
+    if (row && dim == 0) {
+      loop.isOutside = true;
+      loop.iv = row;
+    }
     loops.push_back(loop);
   }
   std::reverse(loops.begin(), loops.end());
 
   for (Loop &loop : loops)
-    if (bounds[loop.dim].offset) {
+    if (bounds[loop.dim].offset && !loop.isOutside) {
       Value *offset = kernel.scalars.lookup(bounds[loop.dim].offset).value;
       Value *left = b.ir.CreateSub(b.i64(bounds[loop.dim].size), offset);
       loop.bound = b.ir.CreateBinaryIntrinsic(Intrinsic::smin, left, b.i64(loop.size));
@@ -371,7 +398,7 @@ void LoopEmitter::chooseLoops() {
   Loop *best = nullptr;
   double bestCost = 1e9;
   for (Loop &loop : loops) {
-    if (mustKeep && loop.isReduced)
+    if (loop.isOutside || (mustKeep && loop.isReduced))
       continue;
     double cost = 1;
     for (const Access &access : accesses) {

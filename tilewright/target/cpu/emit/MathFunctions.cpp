@@ -1,5 +1,6 @@
 #include "tilewright/target/cpu/emit/MathFunctions.h"
 
+#include "tilewright/support/Concat.h"
 #include "tilewright/target/cpu/emit/MathCoefficients.h"
 
 #include "llvm/IR/Intrinsics.h"
@@ -12,6 +13,10 @@ Value *emitLibm(LaneBuilder &b, StringRef name, ArrayRef<Value *> operands) {
   Type *type = operands[0]->getType()->getScalarType();
   std::string symbol = (name + (type->isFloatTy() ? "f" : "")).str();
   SmallVector<Type *> types(operands.size(), type);
+  if (Function *known = b.module.getFunction(symbol); known && !known->isDeclaration())
+    b.fail(Status(Error::cpuCodegen, concat("it needs '", symbol,
+                                            "' of the C library, which is the name of a kernel; "
+                                            "run cpu-lower-ops before, which renames it")));
   FunctionCallee callee =
       b.module.getOrInsertFunction(symbol, FunctionType::get(type, types, false));
   unsigned lanes = b.lanesOf(operands[0]);

@@ -16,7 +16,7 @@ namespace tilewright::cpu {
 #include "tilewright/target/cpu/Passes.h.inc"
 
 LogicalResult refuse(Operation *op, const Twine &why) {
-  return op->emitOpError() << idOf(Error::cpuLowerOp) << ": " << why;
+  return op->emitError() << idOf(Error::cpuLowerOp) << " target: '" << op->getName() << "' " << why;
 }
 
 exec::LibraryOp replaceByLibrary(Operation *op, StringRef name, const Config &config,
