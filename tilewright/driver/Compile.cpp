@@ -12,6 +12,7 @@
 #include "tilewright/target/cpu/Chip.h"
 #include "tilewright/target/cpu/Passes.h"
 #include "tilewright/target/cpu/Target.h"
+#include "tilewright/transform/distribute/Replicate.h"
 #include "tilewright/transform/fuse/Passes.h"
 #include "tilewright/transform/schedule/Passes.h"
 #include "tilewright/transform/simplify/Passes.h"
@@ -59,7 +60,9 @@ Result<artifact::Executable> compile(ModuleOp module, const CompileRequest &requ
   cpu::attachTarget(module, *chip,
                     /*cores=*/static_cast<int64_t>(std::thread::hardware_concurrency()));
 
-  Stages stages(module, request, /*count=*/7);
+  Stages stages(module, request, /*count=*/8);
+  TILEWRIGHT_TRY(
+      stages.run("distribute", [&] { return distribute::replicate(module, request.partitions); }));
   TILEWRIGHT_TRY(stages.run("simplify", [&](OpPassManager &passes) {
     simplify::buildSimplifyPipeline(passes, request.options.simplify);
   }));
