@@ -103,7 +103,9 @@ TEST(SortDifferential, LongRowsInParallel) {
         const double x = before[static_cast<size_t>(a)], y = before[static_cast<size_t>(b)];
         return x < y || (x == x && y != y);
       };
-      std::stable_sort(order.begin(), order.end(), goesBefore);
+      std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+        return goesBefore(a, b) || (!goesBefore(b, a) && a < b);
+      });
       const size_t bytes = numerics::storageBytes(type);
       for (int64_t i = 0; i < count; ++i) {
         const auto from = static_cast<size_t>(order[static_cast<size_t>(i)]);
@@ -173,8 +175,9 @@ TEST(SortDifferential, TopK) {
     for (int64_t row = 0; row < rows; ++row) {
       std::vector<int64_t> order(static_cast<size_t>(length));
       std::iota(order.begin(), order.end(), row * length);
-      std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-        return greater(values.at(a), values.at(b), {}).u != 0;
+      std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+        const bool before = greater(values.at(a), values.at(b), {}).u != 0;
+        return before || (greater(values.at(b), values.at(a), {}).u == 0 && a < b);
       });
       for (int64_t i = 0; i < k; ++i)
         ASSERT_EQ(call.results[1].as<int32_t>()[row * k + i],

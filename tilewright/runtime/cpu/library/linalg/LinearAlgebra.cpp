@@ -1,0 +1,267 @@
+// cholesky and triangular_solve, without LAPACK: for every real and complex type.
+#include "tilewright/interpret/Scalar.h"
+#include "tilewright/runtime/cpu/library/Attributes.h"
+#include "tilewright/runtime/cpu/library/Isa.h"
+#include "tilewright/runtime/cpu/library/Scratch.h"
+
+#include <cmath>
+#include <complex>
+
+namespace tilewright::runtime::cpu {
+
+using numerics::isComplex;
+
+namespace {
+/// Elements are computed in double, complex ones in pairs of them, and rounded once.
+using Complex = std::complex<double>;
+
+double conjugate(double value) { return value; }
+Complex conjugate(Complex value) { return std::conj(value); }
+double product(double a, double b) { return a * b; }
+Complex product(Complex a, Complex b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+template <typename Element>
+void loadRow(ElementType type, const std::byte *from, int64_t count, Element *to) {
+  const auto bytes = static_cast<int64_t>(numerics::storageBytes(type));
+  if (type == ElementType::f32)
+    for (int64_t i = 0; i < count; ++i)
+      to[i] = Element(reinterpret_cast<const float *>(from)[i]);
+  else
+    for (int64_t i = 0; i < count; ++i) {
+      const interpret::Scalar value = interpret::loadScalar(type, from + i * bytes);
+      if constexpr (std::is_same_v<Element, Complex>)
+        to[i] = value.complex();
+      else
+        to[i] = value.r;
+    }
+}
+template <typename Element>
+void storeRow(ElementType type, const Element *from, int64_t count, std::byte *to) {
+  const auto bytes = static_cast<int64_t>(numerics::storageBytes(type));
+  for (int64_t i = 0; i < count; ++i) {
+    if constexpr (std::is_same_v<Element, Complex>)
+      interpret::storeScalar(type, to + i * bytes, interpret::Scalar::ofComplex(from[i]));
+    else
+      interpret::storeScalar(type, to + i * bytes, interpret::Scalar::ofReal(from[i]));
+  }
+}
+
+/// sum over k of a[k] · conj(b[k]), in lanes.
+TILEWRIGHT_INLINE double dot(const double *a, const double *b, int64_t n) {
+  using V = Vector<double, 8>;
+  V sum = V(0.0), other = V(0.0);
+  int64_t k = 0;
+  for (; k + 16 <= n; k += 16) {
+    sum += loadVector<V>(a + k) * loadVector<V>(b + k);
+    other += loadVector<V>(a + k + 8) * loadVector<V>(b + k + 8);
+  }
+  sum += other;
+  double total = ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
+  for (; k < n; ++k)
+    total += a[k] * b[k];
+  return total;
+}
+TILEWRIGHT_INLINE Complex dot(const Complex *a, const Complex *b, int64_t n) {
+  Complex total;
+  for (int64_t k = 0; k < n; ++k)
+    total += product(a[k], std::conj(b[k]));
+  return total;
+}
+
+/// For each matrix the triangle L with L·Lᴴ = A, or U with Uᴴ·U = A. Only that triangle is read; a
+/// matrix that is not positive definite gives NaNs.
+template <typename Element> class CholeskyKernel final : public LibraryKernel {
+public:
+  CholeskyKernel(ElementType type, int64_t n, int64_t batch, bool lower)
+      : type(type), n(n), batch(batch), lower(lower) {}
+
+  Status run(const LibraryRun &run) const override {
+    const int64_t bytes = n * n * static_cast<int64_t>(numerics::storageBytes(type));
+    run.pool.parallelFor(batch, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, n * n * n)),
+                         [&](int64_t begin, int64_t end) {
+                           const Scratch memory(2 * n * n * int64_t(sizeof(Element)));
+                           for (int64_t i = begin; i < end; ++i)
+                             factor(run.operands[0] + i * bytes, run.results[0] + i * bytes,
+                                    memory.as<Element>());
+                         });
+    return Status();
+  }
+
+private:
+  void factor(const std::byte *from, std::byte *to, Element *matrix) const {
+    Element *whole = matrix + n * n;
+    loadRow(type, from, n * n, whole);
+    // An upper triangle is the adjoint of the lower one of the same matrix.
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t j = 0; j < n; ++j)
+        matrix[i * n + j] = j > i   ? Element()
+                            : lower ? whole[i * n + j]
+                                    : conjugate(whole[j * n + i]);
+    withVectors([&](auto) TILEWRIGHT_LAMBDA {
+      for (int64_t j = 0; j < n; ++j) {
+        Element *const row = matrix + j * n;
+        const double diagonal = std::sqrt(std::real(row[j]) - std::real(dot(row, row, j)));
+        row[j] = diagonal;
+        for (int64_t i = j + 1; i < n; ++i) {
+          Element *const other = matrix + i * n;
+          other[j] = (other[j] - dot(other, row, j)) / diagonal;
+        }
+      }
+    });
+    if (!lower)
+      for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = 0; j <= i; ++j) {
+          const Element below = matrix[i * n + j];
+          matrix[i * n + j] = i == j ? conjugate(below) : Element();
+          matrix[j * n + i] = conjugate(below);
+        }
+    storeRow(type, matrix, n * n, to);
+  }
+
+  ElementType type;
+  int64_t n, batch;
+  bool lower;
+};
+
+enum class Transposed : uint8_t { no, yes, adjoint };
+
+struct TriangularSystem {
+  bool leftSide = true, lower = true, unitDiagonal = false;
+  Transposed transposed = Transposed::no;
+};
+
+template <typename Element> class TriangularSolveKernel final : public LibraryKernel {
+public:
+  TriangularSolveKernel(ElementType type, TriangularSystem system, int64_t n, int64_t rows,
+                        int64_t columns, int64_t batch)
+      : type(type), system(system), n(n), rows(rows), columns(columns), batch(batch) {}
+
+  Status run(const LibraryRun &run) const override {
+    const auto bytes = static_cast<int64_t>(numerics::storageBytes(type));
+    const int64_t size = rows * columns;
+    run.pool.parallelFor(batch, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, n * size)),
+                         [&](int64_t begin, int64_t end) {
+                           const Scratch memory((2 * n * n + 2 * size) * int64_t(sizeof(Element)));
+                           for (int64_t i = begin; i < end; ++i)
+                             solve(run.operands[0] + i * n * n * bytes,
+                                   run.operands[1] + i * size * bytes,
+                                   run.results[0] + i * size * bytes, memory.as<Element>());
+                         });
+    return Status();
+  }
+
+private:
+  /// As M·y = c with one row of y for each unknown: rows of the right-hand side are vectors.
+  void solve(const std::byte *a, const std::byte *b, std::byte *to, Element *matrix) const {
+    Element *const whole = matrix + n * n, *const y = whole + n * n, *const c = y + rows * columns;
+    loadRow(type, a, n * n, whole);
+    const bool swaps = (system.transposed != Transposed::no) == system.leftSide;
+    const bool isLower = system.lower != swaps;
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        const int64_t row = swaps ? j : i, column = swaps ? i : j;
+        const bool isRead = system.lower ? row >= column : row <= column;
+        Element value = isRead ? whole[row * n + column] : Element();
+        matrix[i * n + j] = system.transposed == Transposed::adjoint ? conjugate(value) : value;
+      }
+    loadRow(type, b, rows * columns, c);
+    const int64_t systems = system.leftSide ? columns : rows;
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t s = 0; s < systems; ++s)
+        y[i * systems + s] = system.leftSide ? c[i * columns + s] : c[s * columns + i];
+    withVectors([&](auto) TILEWRIGHT_LAMBDA {
+      for (int64_t step = 0; step < n; ++step) {
+        const int64_t i = isLower ? step : n - 1 - step;
+        Element *const row = y + i * systems;
+        if (!system.unitDiagonal)
+          for (int64_t s = 0; s < systems; ++s)
+            row[s] /= matrix[i * n + i];
+        const int64_t begin = isLower ? i + 1 : 0, end = isLower ? n : i;
+        for (int64_t k = begin; k < end; ++k) {
+          const Element factor = matrix[k * n + i];
+          Element *const other = y + k * systems;
+          for (int64_t s = 0; s < systems; ++s)
+            other[s] -= product(factor, row[s]);
+        }
+      }
+    });
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t s = 0; s < systems; ++s)
+        (system.leftSide ? c[i * columns + s] : c[s * columns + i]) = y[i * systems + s];
+    storeRow(type, c, rows * columns, to);
+  }
+
+  ElementType type;
+  TriangularSystem system;
+  int64_t n, rows, columns, batch;
+};
+} // namespace
+
+static Status checkElements(const CallReader &reader, ElementType type) {
+  if (numerics::isReal(type) || isComplex(type))
+    return Status();
+  return reader.failure("takes real or complex elements, got ", numerics::spelling(type));
+}
+
+/// Attribute: lower.
+KernelResult prepareCholesky(const LibraryCall &call) {
+  CallReader reader(call);
+  TILEWRIGHT_TRY(reader.expectCounts(1, 1));
+  TILEWRIGHT_ASSIGN(Shape shape, reader.operandShape(0));
+  TILEWRIGHT_ASSIGN(bool lower, reader.flagOr("lower", false));
+  const ElementType type = call.operands[0].element;
+  TILEWRIGHT_TRY(checkElements(reader, type));
+  const int64_t rank = shape.rank();
+  if (rank < 2 || shape[rank - 1] != shape[rank - 2])
+    return reader.failure("takes square matrices, got ", typeString(call.operands[0]));
+  TILEWRIGHT_TRY(reader.expectResult(0, type, shape.dims()));
+  const int64_t n = shape[rank - 1];
+  const int64_t batch = n == 0 ? 0 : shape.elementCount() / (n * n);
+  if (isComplex(type))
+    return makeKernel<CholeskyKernel<Complex>>(type, n, batch, lower);
+  return makeKernel<CholeskyKernel<double>>(type, n, batch, lower);
+}
+
+/// Attributes: left_side, lower, unit_diagonal, transpose_a = NO_TRANSPOSE|TRANSPOSE|ADJOINT.
+KernelResult prepareTriangularSolve(const LibraryCall &call) {
+  CallReader reader(call);
+  TILEWRIGHT_TRY(reader.expectCounts(2, 1));
+  TILEWRIGHT_ASSIGN(Shape a, reader.operandShape(0));
+  TILEWRIGHT_ASSIGN(Shape b, reader.operandShape(1));
+  TriangularSystem system;
+  TILEWRIGHT_ASSIGN(system.leftSide, reader.flagOr("left_side", true));
+  TILEWRIGHT_ASSIGN(system.lower, reader.flagOr("lower", true));
+  TILEWRIGHT_ASSIGN(system.unitDiagonal, reader.flagOr("unit_diagonal", false));
+  TILEWRIGHT_ASSIGN(std::string_view transposed, reader.textOr("transpose_a", "NO_TRANSPOSE"));
+  if (transposed == "TRANSPOSE")
+    system.transposed = Transposed::yes;
+  else if (transposed == "ADJOINT")
+    system.transposed = Transposed::adjoint;
+  else if (transposed != "NO_TRANSPOSE")
+    return reader.failure("transpose_a must be NO_TRANSPOSE, TRANSPOSE or ADJOINT, got '",
+                          transposed, "'");
+  const ElementType type = call.operands[0].element;
+  TILEWRIGHT_TRY(checkElements(reader, type));
+  const int64_t rank = a.rank();
+  bool fits = rank >= 2 && b.rank() == rank && call.operands[1].element == type &&
+              a[rank - 1] == a[rank - 2] && a[rank - 1] == b[rank - (system.leftSide ? 2 : 1)];
+  int64_t batch = 1;
+  for (int64_t dim = 0; fits && dim < rank - 2; ++dim) {
+    fits = a[dim] == b[dim];
+    batch *= a[dim];
+  }
+  if (!fits)
+    return reader.failure("batches must agree and a have the size of b's ",
+                          system.leftSide ? "columns" : "rows", ", got ",
+                          typeString(call.operands[0]), " and ", typeString(call.operands[1]));
+  TILEWRIGHT_TRY(reader.expectResult(0, type, b.dims()));
+  const int64_t n = a[rank - 1], rows = b[rank - 2], columns = b[rank - 1];
+  batch = b.elementCount() == 0 ? 0 : batch;
+  if (isComplex(type))
+    return makeKernel<TriangularSolveKernel<Complex>>(type, system, n, rows, columns, batch);
+  return makeKernel<TriangularSolveKernel<double>>(type, system, n, rows, columns, batch);
+}
+
+} // namespace tilewright::runtime::cpu
