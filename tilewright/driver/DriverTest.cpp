@@ -58,7 +58,7 @@ TEST_F(Driver, AnExecutableHasTheSignatureOfTheProgram) {
   EXPECT_EQ(made->results[0].aliasOf, 0u);
   EXPECT_EQ(made->kernels.size(), 1u);
   EXPECT_EQ(made->blocks[0].steps.size(), 1u);
-  EXPECT_EQ(report.stages.front().name, "simplify");
+  EXPECT_EQ(report.stages.back().name, "code");
 }
 
 TEST_F(Driver, AnUnknownChipIsAnsweredWithTheKnownOnes) {
