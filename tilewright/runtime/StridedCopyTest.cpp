@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -18,6 +19,8 @@ void copySlowly(std::byte *to, std::span<const int64_t> toStrides, const std::by
     std::memcpy(to, from, bytes);
     return;
   }
+  if (std::ranges::count(dims, 0) > 0)
+    return; // no element, and perhaps no memory
   for (int64_t i = 0; i < dims[0]; ++i)
     copySlowly(to + i * toStrides[0], toStrides.subspan(1), from + i * fromStrides[0],
                fromStrides.subspan(1), dims.subspan(1), bytes);

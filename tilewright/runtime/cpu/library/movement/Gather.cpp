@@ -33,10 +33,12 @@ public:
   }
 
 private:
-  template <typename Index> int64_t start(const Index *index) const {
+  /// `at` is added only where there is an index: index vectors may be empty, and then have no
+  /// memory.
+  template <typename Index> int64_t start(const Index *index, int64_t at) const {
     int64_t offset = 0;
     for (const SliceIndices::Entry &entry : indices.entries)
-      offset += std::clamp<int64_t>(index[entry.indices], 0, entry.size) * entry.stride;
+      offset += std::clamp<int64_t>(index[at + entry.indices], 0, entry.size) * entry.stride;
     return offset;
   }
 
@@ -46,7 +48,7 @@ private:
       const SliceIndices::Loop &inner = indices.loops.back();
       for (int64_t i = 0; i < n; ++i)
         slice.run(run.operands[0] +
-                      (sliced + i * inner.sliced + start(index + at + i * inner.indices)) *
+                      (sliced + i * inner.sliced + start(index, at + i * inner.indices)) *
                           elementBytes,
                   run.results[0] + (dense + i * inner.dense) * elementBytes, run.pool);
     });
@@ -73,7 +75,7 @@ private:
       for (int64_t i = 0; i < n; ++i) {
         const std::byte *source =
             from +
-            (sliced + i * inner.sliced + start(index + at + i * inner.indices)) * elementBytes;
+            (sliced + i * inner.sliced + start(index, at + i * inner.indices)) * elementBytes;
         std::byte *target = to + (dense + i * inner.dense) * elementBytes;
         if (sliceIsRow)
           copyRow(target, source, slice.bytes());

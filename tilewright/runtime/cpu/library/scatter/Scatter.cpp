@@ -162,6 +162,11 @@ private:
       visit(loops.subspan(1), target + i * loops[0].target, update + i * loops[0].update, body);
   }
 
+  /// Index vectors may be empty and then have no memory to point into.
+  template <typename Index> const Index *vectorAt(const Index *index, int64_t at) const {
+    return config.indices.entries.empty() ? index : index + at;
+  }
+
   /// Calls body(index vector, target, update) with the batch's offsets, in order.
   template <typename Index, typename Body>
   void forEachVector(const Index *index, Body &&body) const {
@@ -169,8 +174,8 @@ private:
     config.indices.forEachRun(0, config.indices.count,
                               [&](int64_t at, int64_t sliced, int64_t dense, int64_t n) {
                                 for (int64_t i = 0; i < n; ++i)
-                                  body(index + at + i * inner.indices, sliced + i * inner.sliced,
-                                       dense + i * inner.dense);
+                                  body(vectorAt(index, at + i * inner.indices),
+                                       sliced + i * inner.sliced, dense + i * inner.dense);
                               });
   }
 
@@ -192,7 +197,8 @@ private:
           for (int64_t begin = 0; begin < n; begin += most) {
             const int64_t now = std::min(most, n - begin);
             for (int64_t i = 0; i < now; ++i) {
-              const std::optional<int64_t> place = inside(index + at + (begin + i) * inner.indices);
+              const std::optional<int64_t> place =
+                  inside(vectorAt(index, at + (begin + i) * inner.indices));
               places[i] = place ? *place + sliced + (begin + i) * inner.sliced : -1;
             }
             rows->updateAt(target, 1, config.count, places, 1,
