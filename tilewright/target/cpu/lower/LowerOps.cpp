@@ -149,8 +149,10 @@ private:
       config.set("comparator_total_order",
                  int64_t(comparator.isTotalOrder && !comparator.isCanonical));
     }
-    for (int64_t i = 0; i < int64_t(op->getNumResults()); ++i)
-      aliases.append({i, i});
+    // Of several operands the others are gathered by the first one's order, which reads an operand
+    // at other places than it writes.
+    if (op->getNumResults() == 1)
+      aliases.append({0, 0});
     return finish();
   }
 };
