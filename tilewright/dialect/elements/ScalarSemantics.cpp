@@ -145,6 +145,8 @@ Value emitElement(OpBuilder &builder, Operation *op, ValueRange operands) {
 }
 
 Value emitConversion(OpBuilder &builder, Location loc, Type from, Type to, Value value) {
+  if (from == to)
+    return value;
   Emitter emit{builder, loc};
   return emitConvert(emit, from, to, value);
 }

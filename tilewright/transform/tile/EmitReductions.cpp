@@ -3,7 +3,6 @@
 #include "tilewright/transform/tile/KernelEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -26,17 +25,27 @@ SmallVector<Value> KernelEmitter::emitReduce(const Node &node, const Box &box) {
   SmallVector<Value> inputs, inits;
   SmallVector<Type> types;
   SmallVector<int64_t> dims;
-  const bool nothing = graph.isEmpty(node.operands[0].source);
+  if (graph.isEmpty(node.operands[0].source)) {
+    // Without elements the init is the result.
+    SmallVector<Value> results;
+    for (size_t i = 0; i < count; ++i)
+      results.push_back(view(emitValue(node.operands[count + i].source, {}), {},
+                             tileType(box, node.elementTypes[i]).getShape()));
+    return results;
+  }
   for (size_t i = 0; i < count; ++i) {
     types.push_back(tileType(box, node.elementTypes[i]));
-    inits.push_back(scalar(node.operands[count + i].source));
-    if (nothing)
-      continue;
-    const Edge &edge = node.operands[i];
+    const Edge &edge = node.operands[i], &init = node.operands[count + i];
+    // Inputs and inits may be narrower than what the body computes in.
+    Type body =
+        cast<RankedTensorType>(op.getBody().front().getArgument(i).getType()).getElementType();
+    Value first = scalar(init.source);
+    inits.push_back(
+        elements::emitConversion(builder, loc, graph.elementType(init.source), body, first));
     // As it lies in memory where kept dimensions keep their order, else rearranged.
     SmallVector<int64_t> reduced;
     unsigned kept = 0;
-    bool inOrder = edge.index.size() == domain.size() && !graph.constantOf(edge.source);
+    bool inOrder = edge.index.size() == domain.size();
     for (auto [p, expr] : llvm::enumerate(edge.index)) {
       auto dim = dyn_cast<AffineDimExpr>(expr);
       if (dim && dim.getPosition() >= node.rank)
@@ -56,21 +65,7 @@ SmallVector<Value> KernelEmitter::emitReduce(const Node &node, const Box &box) {
       for (size_t dim = node.rank; dim < domain.size(); ++dim)
         dims.push_back(static_cast<int64_t>(dim));
     }
-    Type body =
-        cast<RankedTensorType>(op.getBody().front().getArgument(i).getType()).getElementType();
     inputs.push_back(convertTile(tile, graph.elementType(edge.source), body));
-  }
-  if (nothing || dims.empty()) {
-    // Without elements the init is the result; without dimensions to reduce it enters once.
-    SmallVector<Value> results;
-    if (nothing) {
-      for (size_t i = 0; i < count; ++i) {
-        Value tile = tensor::FromElementsOp::create(
-            builder, loc, RankedTensorType::get({}, inits[i].getType()), inits[i]);
-        results.push_back(view(tile, {}, cast<RankedTensorType>(types[i]).getShape()));
-      }
-      return results;
-    }
   }
   auto reduce = ReduceOp::create(builder, loc, types, inputs, inits, dims);
   OpBuilder::InsertionGuard guard(builder);

@@ -31,6 +31,43 @@ TEST(TileFusions, RandomFusionsKeepTheirMeaning) {
   RecordProperty("whole", whole);
 }
 
+TEST(TileFusions, WhatIsEmptyKeepsItsMeaning) {
+  const char *bodies[] = {
+      // Nothing at all.
+      R"(func.func @main(%x: tensor<0x4xf32>, %p: tensor<f32>) -> tensor<0x4xf32> {
+        %r = exec.fusion "f" (%x) : (tensor<0x4xf32>) -> tensor<0x4xf32> {
+        ^bb0(%a: tensor<0x4xf32>):
+          %v = stablehlo.negate %a : tensor<0x4xf32>
+          exec.yield %v : tensor<0x4xf32>
+        }
+        return %r : tensor<0x4xf32>
+      })",
+      // A sum of nothing.
+      R"(func.func @main(%x: tensor<0x4xf32>, %p: tensor<f32>) -> tensor<4xf32> {
+        %r = exec.fusion "f" (%x, %p) : (tensor<0x4xf32>, tensor<f32>) -> tensor<4xf32> {
+        ^bb0(%a: tensor<0x4xf32>, %i: tensor<f32>):
+          %v = stablehlo.reduce(%a init: %i) applies stablehlo.add across dimensions = [0]
+              : (tensor<0x4xf32>, tensor<f32>) -> tensor<4xf32>
+          exec.yield %v : tensor<4xf32>
+        }
+        return %r : tensor<4xf32>
+      })",
+      // Padding of nothing, joined with nothing.
+      R"(func.func @main(%x: tensor<0xf32>, %p: tensor<f32>) -> tensor<5xf32> {
+        %r = exec.fusion "f" (%x, %p) : (tensor<0xf32>, tensor<f32>) -> tensor<5xf32> {
+        ^bb0(%a: tensor<0xf32>, %i: tensor<f32>):
+          %n = stablehlo.negate %a : tensor<0xf32>
+          %v = stablehlo.pad %n, %i, low = [2], high = [3], interior = [0]
+              : (tensor<0xf32>, tensor<f32>) -> tensor<5xf32>
+          %c = stablehlo.concatenate %a, %v, dim = 0 : (tensor<0xf32>, tensor<5xf32>) -> tensor<5xf32>
+          exec.yield %c : tensor<5xf32>
+        }
+        return %r : tensor<5xf32>
+      })"};
+  for (const char *text : bodies)
+    EXPECT_EQ(compareWithTiled(text, 1), "");
+}
+
 TEST(TileFusions, ProgramsOfJaxKeepTheirMeaning) {
   const char *folder = std::getenv("TILEWRIGHT_TEST_FOLDER");
   int checked = 0;
