@@ -16,14 +16,6 @@
 
 namespace tilewright::driver {
 
-/// One thing a stage decided, or decided against.
-struct Remark {
-  std::string stage;     // "fuse"
-  bool isMissed = false; // something that was not done
-  std::string location;  // the user's file and line
-  std::string message;
-};
-
 /// How long a stage took and what it left.
 struct StageReport {
   std::string name;
@@ -34,14 +26,12 @@ struct StageReport {
 /// What a compilation tells besides its result.
 struct CompileReport {
   std::vector<StageReport> stages;
-  std::vector<Remark> remarks; // collected when CompileRequest::wantRemarks
 };
 
 struct CompileRequest {
   std::string name; // for dumps and traces; the module's own if empty
   int64_t replicas = 1, partitions = 1;
   Options options;
-  bool wantRemarks = false;
   CompileReport *report = nullptr;
   /// Called as stages begin, with a number from 0 to 1: for progress lines.
   std::function<void(const char *stage, double done)> progress;

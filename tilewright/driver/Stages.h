@@ -1,4 +1,4 @@
-// Stages: runs passes one stage at a time, with dumps, times, remarks and a Status at the end.
+// Stages: runs passes one stage at a time, with dumps, times and a Status at the end.
 #ifndef TILEWRIGHT_DRIVER_STAGES_H
 #define TILEWRIGHT_DRIVER_STAGES_H
 

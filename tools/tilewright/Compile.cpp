@@ -16,7 +16,6 @@ namespace {
 constexpr Flag compileFlags[] = {
     {"output", "FILE", "where the executable goes (default: the program's name with .twx)"},
     {"report", "", "print the stages with their times, and what the executable is made of"},
-    {"remarks", "", "print what stages decided and decided against, with the reasons"},
 };
 
 std::string humanBytes(int64_t bytes) {
@@ -76,7 +75,6 @@ Status compile(const CommandLine &line) {
   driver::CompileRequest request;
   request.options = line.options();
   request.report = &report;
-  request.wantRemarks = line.has("remarks");
   std::atomic<const char *> stage = "reading";
   request.progress = [&](const char *name, double) { stage = name; };
   Result<artifact::Executable> executable = Status(Code::internal, "not compiled");
@@ -88,9 +86,6 @@ Status compile(const CommandLine &line) {
     return std::move(executable).takeStatus();
   std::vector<std::byte> bytes = artifact::writeExecutable(*executable);
   TILEWRIGHT_TRY(writeFile(output, {std::span<const std::byte>(bytes)}));
-  for (const driver::Remark &remark : report.remarks)
-    std::cout << remark.stage << (remark.isMissed ? " not " : " ") << remark.message
-              << (remark.location.empty() ? "" : "  at ") << remark.location << "\n";
   if (line.has("report"))
     printReport(report, *executable, bytes.size());
   return Status();
@@ -100,7 +95,7 @@ Status compile(const CommandLine &line) {
 
 const Command compileCommand{
     "compile",
-    "FILE [--output=FILE.twx] [--report] [--remarks]",
+    "FILE [--output=FILE.twx] [--report]",
     "compiles a program for this machine, or for the chip of --compile.cpu",
     "\nFILE is a StableHLO portable artifact or text in our dialects. The executable holds object\n"
     "code, the plan of what runs when in which memory, constants and the signature; it runs on "
