@@ -56,7 +56,8 @@ struct Call {
 ///
 /// start() announces and never blocks, so ranks may begin collectives of
 /// different cliques in different orders; finish() waits for the others. The
-/// operands must stay as they are, and the results must not be read, between.
+/// operands must stay as they are, and the results must not be read, between: until finish() has
+/// returned or, if it is never called, until the communicator is destroyed.
 class Communicator {
 public:
   virtual ~Communicator() = default;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <numeric>
@@ -234,9 +235,12 @@ TEST(LocalCollectives, AFailedRankEndsEverybody) {
 TEST(LocalCollectives, ARankThatLeavesEndsThoseWhoWait) {
   LocalCollectives meetings(60s);
   const Groups groups = {{0, 1}};
+  // Memory of a started call belongs to the run until it is finished or its rank has left, and a
+  // rank leaves after its function has returned.
+  std::array<Floats, 2> inputs = {Floats(4), Floats(4)}, outputs;
   std::vector<Status> ends = runRanks(meetings, 2, [&](Communicator &rank) {
-    Floats in(4), out;
-    Call call = makeCall(Kind::allReduce, groups, {tensor({4}, {4}, in, out)});
+    const size_t mine = static_cast<size_t>(rank.rank());
+    Call call = makeCall(Kind::allReduce, groups, {tensor({4}, {4}, inputs[mine], outputs[mine])});
     if (rank.rank() == 1) // comes, but never does its share
       return std::move(rank.start(call)).takeStatus();
     return rank.run(call);
