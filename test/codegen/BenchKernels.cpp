@@ -154,9 +154,9 @@ int main(int argc, char **argv) {
       cpu::CodegenOptions options;
       if (dumps) {
         module->dump();
-        options.dump = [&](std::string_view level, std::string_view text) {
-          if (level == argv[2])
-            std::fwrite(text.data(), 1, text.size(), stderr);
+        options.dumpLevel = argv[2];
+        options.dump = [](std::string_view text) {
+          std::fwrite(text.data(), 1, text.size(), stderr);
         };
       }
       std::clock_t begin = std::clock(); // of this process: machines are shared

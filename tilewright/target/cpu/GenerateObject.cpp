@@ -1,5 +1,6 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/target/cpu/Codegen.h"
+#include "tilewright/target/cpu/ObjectMerge.h"
 #include "tilewright/target/cpu/emit/BodyEmitter.h"
 #include "tilewright/target/cpu/emit/KernelEmitter.h"
 
@@ -7,6 +8,9 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Transforms/Utils/Cloning.h"
+
+#include <algorithm>
+#include <thread>
 
 using namespace llvm;
 
@@ -49,6 +53,58 @@ static std::string textOf(const Module &module) {
   return text;
 }
 
+namespace {
+
+/// Fewer kernels than this are not worth a thread.
+constexpr size_t leastPerThread = 6;
+
+/// A share of the kernels: one LLVM module, and what becomes of it.
+struct Part {
+  explicit Part(const Chip &chip) : chip(chip), code("kernels", context), builder(code, chip) {}
+
+  Status create() {
+    TILEWRIGHT_ASSIGN(machine, createTargetMachine(chip));
+    code.setTargetTriple(machine->getTargetTriple());
+    code.setDataLayout(machine->createDataLayout());
+    code.setPICLevel(PICLevel::BigPIC);
+    return {};
+  }
+
+  void compile(const CodegenOptions &options) {
+    if (options.dumpLevel == "llvm")
+      dumped.push_back(textOf(code));
+#ifndef NDEBUG
+    std::string problem;
+    raw_string_ostream stream(problem);
+    if (verifyModule(code, &stream)) {
+      status = Status(Error::cpuCodegen, concat("the code is malformed: ", problem));
+      return;
+    }
+#endif
+    optimize(code, *machine);
+    if (options.dumpLevel == "llvm-optimized")
+      dumped.push_back(textOf(code));
+    if (options.dumpLevel == "asm")
+      dumped.push_back(emitAssembly(*CloneModule(code), *machine));
+    auto made = emitObject(code, *machine);
+    if (made.isOk())
+      object = *std::move(made);
+    else
+      status = std::move(made).takeStatus();
+  }
+
+  const Chip &chip;
+  std::unique_ptr<TargetMachine> machine;
+  LLVMContext context;
+  Module code;
+  LaneBuilder builder;
+  std::vector<std::byte> object;
+  std::vector<std::string> dumped;
+  Status status;
+};
+
+} // namespace
+
 Result<ObjectCode> generateObject(mlir::ModuleOp module, const Chip &chip,
                                   const CodegenOptions &options) {
   ObjectCode result;
@@ -60,54 +116,63 @@ Result<ObjectCode> generateObject(mlir::ModuleOp module, const Chip &chip,
   if (kernels.empty() && bodies.empty())
     return result;
 
-  TILEWRIGHT_ASSIGN(std::unique_ptr<TargetMachine> machine, createTargetMachine(chip));
-  LLVMContext context;
-  Module code("kernels", context);
-  code.setTargetTriple(machine->getTargetTriple());
-  code.setDataLayout(machine->createDataLayout());
-  code.setPICLevel(PICLevel::BigPIC);
-  LaneBuilder builder(code, chip);
-  StringMap<size_t> known; // fingerprint to the kernel that has the code
+  // Modules are made here, one after another, because MLIR's context need not know threads; each
+  // then goes through LLVM on a thread of its own.
+  size_t count = std::clamp<size_t>((kernels.size() + bodies.size()) / leastPerThread, 1,
+                                    std::max(1u, options.threads));
+  std::vector<std::unique_ptr<Part>> parts;
+  for (size_t i = 0; i < count; ++i) {
+    parts.push_back(std::make_unique<Part>(chip));
+    TILEWRIGHT_TRY(parts.back()->create());
+  }
+  StringMap<std::pair<size_t, Part *>> known; // fingerprint to the kernel that has the code
+  size_t next = 0;
   for (tile::KernelOp kernel : kernels) {
     KernelInfo row;
     row.symbol = kernel.getSymName().str();
     row.grid = kernel.getPointCount();
-    auto [found, isNew] = known.try_emplace(fingerprintOf(kernel), result.kernels.size());
+    Part *part = parts[next].get();
+    auto [found, isNew] =
+        known.try_emplace(fingerprintOf(kernel), std::pair(result.kernels.size(), part));
     if (isNew) {
-      KernelEmitter emitter(builder, kernel);
+      next = (next + 1) % parts.size();
+      KernelEmitter emitter(part->builder, kernel);
       emitter.emit(row.symbol);
       row.scratchBytes = emitter.scratchBytes;
       row.itemCost = emitter.itemCost;
     } else {
-      const KernelInfo &same = result.kernels[found->second];
-      Function *function = code.getFunction(same.symbol);
-      GlobalAlias::create(row.symbol, function);
+      const KernelInfo &same = result.kernels[found->second.first];
+      GlobalAlias::create(row.symbol, found->second.second->code.getFunction(same.symbol));
       row.scratchBytes = same.scratchBytes;
       row.itemCost = same.itemCost;
     }
-    TILEWRIGHT_TRY(std::move(builder.failure).during(concat("compiling kernel ", row.symbol)));
+    TILEWRIGHT_TRY(
+        std::move(part->builder.failure).during(concat("compiling kernel ", row.symbol)));
     result.kernels.push_back(row);
   }
   for (mlir::func::FuncOp body : bodies) {
-    emitBody(builder, body);
+    Part &part = *parts[next];
+    next = (next + 1) % parts.size();
+    emitBody(part.builder, body);
     TILEWRIGHT_TRY(
-        std::move(builder.failure).during(concat("compiling body ", body.getSymName().str())));
+        std::move(part.builder.failure).during(concat("compiling body ", body.getSymName().str())));
     result.bodies.push_back(body.getSymName().str());
   }
-  if (options.dump)
-    options.dump("llvm", textOf(code));
-#ifndef NDEBUG
-  std::string problem;
-  raw_string_ostream stream(problem);
-  if (verifyModule(code, &stream))
-    return Status(Error::cpuCodegen, concat("the code that was generated is malformed: ", problem));
-#endif
-  optimize(code, *machine);
-  if (options.dump) {
-    options.dump("llvm-optimized", textOf(code));
-    options.dump("asm", emitAssembly(*CloneModule(code), *machine));
+
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < parts.size(); ++i)
+    threads.emplace_back([&, i] { parts[i]->compile(options); });
+  parts[0]->compile(options);
+  for (std::thread &thread : threads)
+    thread.join();
+  std::vector<std::vector<std::byte>> objects;
+  for (std::unique_ptr<Part> &part : parts) {
+    for (const std::string &text : part->dumped)
+      options.dump(text);
+    TILEWRIGHT_TRY(std::move(part->status));
+    objects.push_back(std::move(part->object));
   }
-  TILEWRIGHT_ASSIGN(result.bytes, emitObject(code, *machine));
+  TILEWRIGHT_ASSIGN(result.bytes, mergeObjects(objects));
   return result;
 }
 

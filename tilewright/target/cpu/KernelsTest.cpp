@@ -395,6 +395,36 @@ TEST(Kernels, EqualKernelsAreCompiledOnce) {
   EXPECT_EQ(kernels.object.kernels.size(), 2u);
 }
 
+TEST(Kernels, ThreadsMakeOneObject) {
+  // Constants, calls of the C library and of each other's aliases on several threads.
+  std::string text;
+  for (int i = 0; i < 40; ++i)
+    text += "tile.kernel @k" + std::to_string(i) + R"( grid [1] inputs 1 {
+    ^bb0(%i: index, %x: memref<24xf64>, %out: memref<24xf64>):
+      %t = tile.load %x[%i] : memref<24xf64> -> tensor<24xf64>
+      %r = tile.map(%t) : (tensor<24xf64>) -> tensor<24xf64> {
+      ^bb0(%a: f64):
+        %c = arith.constant )" +
+            std::to_string(i / 2) + R"(.25 : f64
+        %s = arith.addf %a, %c : f64
+        %e = math.tanh %s : f64
+        tile.yield %e : f64
+      }
+      tile.store %r, %out[%i] : tensor<24xf64>, memref<24xf64>
+    })";
+  CodegenOptions options;
+  options.threads = 3;
+  LoadedKernels kernels = LoadedKernels::compile(text, hostChip(), options);
+  Buffer<double> x(24), out(24);
+  for (size_t i = 0; i < 24; ++i)
+    x[i] = double(i) / 8 - 2;
+  for (int k = 0; k < 40; ++k) {
+    kernels.run("k" + std::to_string(k), {x, out});
+    for (size_t i = 0; i < 24; ++i)
+      EXPECT_EQ(out[i], std::tanh(x[i] + k / 2 + 0.25));
+  }
+}
+
 TEST(Kernels, OpsWithoutInstructionsAreNamed) {
   Status status = compileText(R"(
     func.func private @body(%a: f32) -> f32 {

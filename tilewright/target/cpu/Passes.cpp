@@ -47,9 +47,10 @@ struct CpuPrintCode : impl::CpuPrintCodePassBase<CpuPrintCode> {
     if (!found)
       return signalPassFailure();
     CodegenOptions options;
-    options.dump = [&](std::string_view at, std::string_view text) {
-      if (at == std::string_view(level))
-        llvm::outs() << StringRef(text.data(), text.size());
+    options.dumpLevel = level;
+    options.threads = threads;
+    options.dump = [](std::string_view text) {
+      llvm::outs() << StringRef(text.data(), text.size());
     };
     auto code = generateObject(getOperation(), *found, options);
     if (!code.isOk()) {

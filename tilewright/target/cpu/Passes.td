@@ -53,7 +53,8 @@ def CpuPrintCodePass : Pass<"cpu-print-code", "::mlir::ModuleOp"> {
   }];
   let options = [Option<"level", "level", "std::string", "\"llvm\"",
                         "What to print: llvm, llvm-optimized or asm">,
-                 Option<"chip", "chip", "std::string", "\"\"", "A row of the chip table">];
+                 Option<"chip", "chip", "std::string", "\"\"", "A row of the chip table">,
+                 Option<"threads", "threads", "unsigned", "1", "Threads of the code generator">];
 }
 
 #endif // TILEWRIGHT_TARGET_CPU_PASSES_TD

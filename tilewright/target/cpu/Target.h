@@ -13,9 +13,11 @@
 namespace tilewright::cpu {
 
 struct CodegenOptions {
-  /// Called with the LLVM IR before and after its passes, and with the assembly ("llvm",
-  /// "llvm-optimized", "asm"); null costs nothing.
-  std::function<void(std::string_view level, std::string_view text)> dump;
+  /// Threads that the code generator may use, the caller's among them.
+  unsigned threads = 1;
+  /// What to give to `dump`: "llvm" before its passes, "llvm-optimized" after them, or "asm".
+  std::string dumpLevel;
+  std::function<void(std::string_view text)> dump;
 };
 
 /// One tile.kernel. Kernels that are equal but for their name are compiled once and have a

@@ -122,8 +122,13 @@ void LoopEmitter::emitLoop(unsigned position, Value *lower, Value *upper, int64_
   auto enter = [&] {
     if (isMasked && loop.isVector) {
       at(position + 1);
-      Value *left = b.ir.CreateSub(upper, loop.iv);
-      laneMask = b.ir.CreateICmpSLT(b.laneNumbers(vectorLanes), b.splat(left, vectorLanes));
+      // In 32 bits: half the vectors to compare.
+      Value *left = b.ir.CreateBinaryIntrinsic(Intrinsic::smin, b.ir.CreateSub(upper, loop.iv),
+                                               b.i64(int64_t(vectorLanes)));
+      Type *narrow = b.vectorOf(b.ir.getInt32Ty(), vectorLanes);
+      laneMask =
+          b.ir.CreateICmpSLT(b.ir.CreateTrunc(b.laneNumbers(vectorLanes), narrow),
+                             b.splat(b.ir.CreateTrunc(left, b.ir.getInt32Ty()), vectorLanes));
     }
     emitNest(position + 1);
     if (isMasked && loop.isVector)

@@ -430,7 +430,7 @@ void LoopEmitter::chooseLoops() {
     vectorLanes = std::max(1u, lanes);
     if (vectorLanes == 1)
       best->isVector = false;
-    isMaskedLoop = best->size % vectorLanes && best->size > vectorLanes && cost > 48 &&
+    isMaskedLoop = best->size % vectorLanes && best->size > vectorLanes && cost > 16 &&
                    b.chip.hasMasks() && !best->isReduced;
   }
   // Combining is innermost, and the vector loop is the innermost of its kind.

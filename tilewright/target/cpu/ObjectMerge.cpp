@@ -1,0 +1,244 @@
+#include "tilewright/target/cpu/ObjectMerge.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/BinaryFormat/ELF.h"
+
+#include <cstring>
+#include <map>
+#include <string>
+
+using namespace llvm::ELF;
+
+namespace tilewright::cpu {
+
+namespace {
+
+/// A section of the result; header fields that refer to others are set at the end.
+struct Section {
+  std::string name;
+  Elf64_Shdr header = {};
+  std::vector<std::byte> bytes;
+};
+
+class Merger {
+public:
+  Status add(std::span<const std::byte> object);
+  std::vector<std::byte> finish();
+
+private:
+  static Status malformed() {
+    return Status(Error::cpuCodegen, "an object of the code generator cannot be merged");
+  }
+  template <typename T> static T read(std::span<const std::byte> bytes, uint64_t at) {
+    T value;
+    std::memcpy(&value, bytes.data() + at, sizeof(T));
+    return value;
+  }
+
+  std::vector<Section> sections = {Section()}; // number 0 is none
+  std::vector<std::pair<std::string, Elf64_Sym>> locals, globals;
+  llvm::StringMap<size_t> globalNumbers;
+  /// Relocations whose symbols are numbered as {isGlobal, number} until all are known.
+  struct Relocation {
+    size_t section;
+    uint64_t offset;
+    uint32_t type;
+    int64_t addend;
+    bool isGlobal;
+    size_t symbol;
+  };
+  std::vector<Relocation> relocations;
+};
+
+Status Merger::add(std::span<const std::byte> object) {
+  if (object.size() < sizeof(Elf64_Ehdr))
+    return malformed();
+  auto file = read<Elf64_Ehdr>(object, 0);
+  std::vector<Elf64_Shdr> headers;
+  for (unsigned i = 0; i < file.e_shnum; ++i)
+    headers.push_back(read<Elf64_Shdr>(object, file.e_shoff + i * sizeof(Elf64_Shdr)));
+  auto text = [&](const Elf64_Shdr &table, uint64_t at) {
+    return std::string(reinterpret_cast<const char *>(object.data() + table.sh_offset + at));
+  };
+  std::map<size_t, size_t> numbers; // of sections, here to there
+  const Elf64_Shdr *symbolTable = nullptr;
+  for (size_t i = 1; i < headers.size(); ++i) {
+    const Elf64_Shdr &header = headers[i];
+    if (header.sh_type == SHT_SYMTAB)
+      symbolTable = &header;
+    // What is loaded, and the note that the stack is not executable.
+    if (header.sh_type != SHT_PROGBITS && header.sh_type != SHT_NOBITS &&
+        header.sh_type != SHT_X86_64_UNWIND)
+      continue;
+    Section section;
+    section.name = text(headers[file.e_shstrndx], header.sh_name);
+    if (!(header.sh_flags & SHF_ALLOC) &&
+        (section.name != ".note.GNU-stack" || sections.size() > 1))
+      continue;
+    section.header = header;
+    if (header.sh_type != SHT_NOBITS)
+      section.bytes.assign(object.begin() + header.sh_offset,
+                           object.begin() + header.sh_offset + header.sh_size);
+    numbers[i] = sections.size();
+    sections.push_back(std::move(section));
+  }
+  if (!symbolTable)
+    return malformed();
+  const Elf64_Shdr &names = headers[symbolTable->sh_link];
+  struct Place {
+    bool isGlobal;
+    size_t number;
+  };
+  std::vector<Place> places;
+  for (uint64_t at = 0; at < symbolTable->sh_size; at += sizeof(Elf64_Sym)) {
+    auto symbol = read<Elf64_Sym>(object, symbolTable->sh_offset + at);
+    std::string name = text(names, symbol.st_name);
+    if (symbol.st_shndx != SHN_UNDEF && symbol.st_shndx < SHN_LORESERVE) {
+      auto found = numbers.find(symbol.st_shndx);
+      if (found == numbers.end()) { // a symbol for something that is not loaded
+        places.push_back({false, SIZE_MAX});
+        continue;
+      }
+      symbol.st_shndx = static_cast<Elf64_Half>(found->second);
+    }
+    if (symbol.getBinding() == STB_LOCAL) {
+      places.push_back({false, locals.size()});
+      locals.emplace_back(name, symbol);
+      continue;
+    }
+    auto [entry, isNew] = globalNumbers.try_emplace(name, globals.size());
+    if (isNew)
+      globals.emplace_back(name, symbol);
+    else if (globals[entry->second].second.st_shndx == SHN_UNDEF)
+      globals[entry->second].second = symbol;
+    places.push_back({true, entry->second});
+  }
+  for (const Elf64_Shdr &header : headers) {
+    if (header.sh_type != SHT_RELA || !numbers.count(header.sh_info))
+      continue;
+    for (uint64_t at = 0; at < header.sh_size; at += sizeof(Elf64_Rela)) {
+      auto rela = read<Elf64_Rela>(object, header.sh_offset + at);
+      Place place = places[rela.getSymbol()];
+      if (place.number == SIZE_MAX)
+        return malformed();
+      relocations.push_back({numbers[header.sh_info], rela.r_offset, rela.getType(), rela.r_addend,
+                             place.isGlobal, place.number});
+    }
+  }
+  return {};
+}
+
+std::vector<std::byte> Merger::finish() {
+  // Local symbols come first, and the first of each object is the null symbol: keep one.
+  size_t symbolTable = 0;
+  std::string strings(1, '\0');
+  std::vector<std::byte> symbols;
+  auto addSymbol = [&](const std::string &name, Elf64_Sym symbol) {
+    symbol.st_name = 0;
+    if (!name.empty()) {
+      symbol.st_name = static_cast<Elf64_Word>(strings.size());
+      strings.append(name.c_str(), name.size() + 1);
+    }
+    const auto *bytes = reinterpret_cast<const std::byte *>(&symbol);
+    symbols.insert(symbols.end(), bytes, bytes + sizeof(symbol));
+  };
+  for (const auto &[name, symbol] : locals)
+    addSymbol(name, symbol);
+  for (const auto &[name, symbol] : globals)
+    addSymbol(name, symbol);
+
+  size_t loaded = sections.size();
+  std::map<size_t, std::vector<std::byte>> tables;
+  for (const Relocation &relocation : relocations) {
+    Elf64_Rela rela;
+    rela.r_offset = relocation.offset;
+    rela.r_addend = relocation.addend;
+    rela.setSymbolAndType(
+        static_cast<Elf64_Word>((relocation.isGlobal ? locals.size() : 0) + relocation.symbol),
+        relocation.type);
+    const auto *bytes = reinterpret_cast<const std::byte *>(&rela);
+    auto &table = tables[relocation.section];
+    table.insert(table.end(), bytes, bytes + sizeof(rela));
+  }
+  symbolTable = loaded + tables.size();
+  auto addSection = [&](std::string name, uint32_t type, uint64_t entry, uint64_t align,
+                        std::vector<std::byte> bytes) -> Elf64_Shdr & {
+    Section section;
+    section.name = std::move(name);
+    section.header.sh_type = type;
+    section.header.sh_entsize = entry;
+    section.header.sh_addralign = align;
+    section.bytes = std::move(bytes);
+    sections.push_back(std::move(section));
+    return sections.back().header;
+  };
+  for (auto &[number, table] : tables) {
+    Elf64_Shdr &header = addSection(".rela" + sections[number].name, SHT_RELA, sizeof(Elf64_Rela),
+                                    8, std::move(table));
+    header.sh_flags = SHF_INFO_LINK;
+    header.sh_link = static_cast<Elf64_Word>(symbolTable);
+    header.sh_info = static_cast<Elf64_Word>(number);
+  }
+  Elf64_Shdr &header = addSection(".symtab", SHT_SYMTAB, sizeof(Elf64_Sym), 8, std::move(symbols));
+  header.sh_link = static_cast<Elf64_Word>(symbolTable + 1);
+  header.sh_info = static_cast<Elf64_Word>(locals.size());
+  auto toBytes = [](const std::string &text) {
+    const auto *bytes = reinterpret_cast<const std::byte *>(text.data());
+    return std::vector<std::byte>(bytes, bytes + text.size());
+  };
+  addSection(".strtab", SHT_STRTAB, 0, 1, toBytes(strings));
+  addSection(".shstrtab", SHT_STRTAB, 0, 1, {});
+  std::string names(1, '\0');
+  for (Section &section : sections) {
+    section.header.sh_name = 0;
+    if (section.name.empty())
+      continue;
+    section.header.sh_name = static_cast<Elf64_Word>(names.size());
+    names.append(section.name.c_str(), section.name.size() + 1);
+  }
+  sections.back().bytes = toBytes(names);
+
+  std::vector<std::byte> out(sizeof(Elf64_Ehdr));
+  for (size_t i = 1; i < sections.size(); ++i) {
+    Section &section = sections[i];
+    uint64_t align = std::max<uint64_t>(section.header.sh_addralign, 1);
+    out.resize((out.size() + align - 1) / align * align);
+    section.header.sh_offset = out.size();
+    if (section.header.sh_type != SHT_NOBITS)
+      section.header.sh_size = section.bytes.size();
+    out.insert(out.end(), section.bytes.begin(), section.bytes.end());
+  }
+  out.resize((out.size() + 7) / 8 * 8);
+  Elf64_Ehdr file = {};
+  std::memcpy(file.e_ident, ElfMagic, 4);
+  file.e_ident[EI_CLASS] = ELFCLASS64;
+  file.e_ident[EI_DATA] = ELFDATA2LSB;
+  file.e_ident[EI_VERSION] = EV_CURRENT;
+  file.e_type = ET_REL;
+  file.e_machine = EM_X86_64;
+  file.e_version = EV_CURRENT;
+  file.e_shoff = out.size();
+  file.e_ehsize = sizeof(Elf64_Ehdr);
+  file.e_shentsize = sizeof(Elf64_Shdr);
+  file.e_shnum = static_cast<Elf64_Half>(sections.size());
+  file.e_shstrndx = static_cast<Elf64_Half>(sections.size() - 1);
+  std::memcpy(out.data(), &file, sizeof(file));
+  for (const Section &section : sections) {
+    const auto *bytes = reinterpret_cast<const std::byte *>(&section.header);
+    out.insert(out.end(), bytes, bytes + sizeof(Elf64_Shdr));
+  }
+  return out;
+}
+
+} // namespace
+
+Result<std::vector<std::byte>> mergeObjects(std::span<const std::vector<std::byte>> objects) {
+  if (objects.size() == 1)
+    return objects[0];
+  Merger merger;
+  for (const std::vector<std::byte> &object : objects)
+    TILEWRIGHT_TRY(merger.add(object));
+  return merger.finish();
+}
+
+} // namespace tilewright::cpu
