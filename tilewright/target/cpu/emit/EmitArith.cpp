@@ -40,6 +40,30 @@ template <typename Op, Instruction::BinaryOps opcode> void addInteger(OpTable &t
   });
 }
 
+/// Division of integers. Vectors have no instruction for it; where the integers are exact in a
+/// float that does, the rounded quotient is never rounded up to the next integer, because that is
+/// further away than the last place of the quotient.
+template <typename Op, Instruction::BinaryOps opcode> void addDivision(OpTable &table) {
+  constexpr bool isSigned = opcode == Instruction::SDiv || opcode == Instruction::SRem;
+  constexpr bool isRemainder = opcode == Instruction::SRem || opcode == Instruction::URem;
+  add<Op>(table, [](LaneBuilder &b, mlir::Operation *, ArrayRef<Lanes> x, unsigned) -> Results {
+    Value *a = x[0].value, *c = x[1].value;
+    unsigned width = a->getType()->getScalarSizeInBits(), lanes = b.lanesOf(a);
+    if (lanes == 1 || width > 32)
+      return {{b.ir.CreateBinOp(opcode, a, c)}};
+    Type *real = b.vectorOf(width > 16 ? b.ir.getDoubleTy() : b.ir.getFloatTy(), lanes);
+    auto toReal = [&](Value *v) {
+      return isSigned ? b.ir.CreateSIToFP(v, real) : b.ir.CreateUIToFP(v, real);
+    };
+    Value *ratio = b.ir.CreateFDiv(toReal(a), toReal(c));
+    Value *quotient =
+        isSigned ? b.ir.CreateFPToSI(ratio, a->getType()) : b.ir.CreateFPToUI(ratio, a->getType());
+    if (!isRemainder)
+      return {{quotient}};
+    return {{b.ir.CreateSub(a, b.ir.CreateMul(quotient, c))}};
+  });
+}
+
 template <typename Op, Instruction::BinaryOps opcode> void addFloat(OpTable &table) {
   add<Op>(table, [](LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> x, unsigned) -> Results {
     return {
@@ -121,10 +145,10 @@ void addArithEmitters(OpTable &table) {
   addInteger<arith::AddIOp, Instruction::Add>(table);
   addInteger<arith::SubIOp, Instruction::Sub>(table);
   addInteger<arith::MulIOp, Instruction::Mul>(table);
-  addInteger<arith::DivSIOp, Instruction::SDiv>(table);
-  addInteger<arith::DivUIOp, Instruction::UDiv>(table);
-  addInteger<arith::RemSIOp, Instruction::SRem>(table);
-  addInteger<arith::RemUIOp, Instruction::URem>(table);
+  addDivision<arith::DivSIOp, Instruction::SDiv>(table);
+  addDivision<arith::DivUIOp, Instruction::UDiv>(table);
+  addDivision<arith::RemSIOp, Instruction::SRem>(table);
+  addDivision<arith::RemUIOp, Instruction::URem>(table);
   addInteger<arith::AndIOp, Instruction::And>(table);
   addInteger<arith::OrIOp, Instruction::Or>(table);
   addInteger<arith::XOrIOp, Instruction::Xor>(table);

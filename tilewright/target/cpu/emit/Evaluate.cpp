@@ -292,11 +292,9 @@ LoopEmitter::Element LoopEmitter::evaluateLoad(Value *pointer, const Access &acc
     lanes.value = b.ir.CreateVectorReverse(lanes.value);
     if (lanes.imag)
       lanes.imag = b.ir.CreateVectorReverse(lanes.imag);
+  } else if (!place.isGather) {
+    lanes = b.loadStrided(access.type, pointer, index, place.stride, vectorLanes, mask);
   } else {
-    if (!place.isGather)
-      index = b.ir.CreateAdd(
-          b.splat(index, vectorLanes),
-          b.ir.CreateMul(b.laneNumbers(vectorLanes), b.splat(b.i64(place.stride), vectorLanes)));
     lanes = b.gather(access.type, pointer, index, mask);
   }
   if (inside.lanes.value && padding) {

@@ -187,6 +187,30 @@ void LaneBuilder::store(Lanes value, mlir::Type type, Value *base, Value *index,
   }
 }
 
+Lanes LaneBuilder::loadStrided(mlir::Type type, Value *base, Value *index, int64_t stride,
+                               unsigned lanes, Value *mask) {
+  if (mask && (!chip.has("avx2") || storageBytes(type) < 4)) {
+    // Lanes that are off are read at element 0 of the tensor, so count from there.
+    Value *wide = laneNumbers(lanes);
+    return gather(type, base,
+                  ir.CreateAdd(splat(index, lanes), ir.CreateMul(wide, integer(wide, stride))),
+                  mask);
+  }
+  // The first element's address and constant distances: of 32 bits where they fit, because
+  // gathers of twice as many elements take those.
+  Type *stored = storageType(type);
+  int64_t parts = isComplex(type) ? 2 : 1;
+  Value *first = ir.CreateGEP(stored, base, ir.CreateMul(index, i64(parts)));
+  bool isNarrow = std::abs(stride * parts) * int64_t(lanes) < (int64_t(1) << 28);
+  SmallVector<Constant *> distances;
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    auto distance = static_cast<uint64_t>(stride * int64_t(lane));
+    distances.push_back(isNarrow ? ir.getInt32(static_cast<uint32_t>(distance))
+                                 : ir.getInt64(distance));
+  }
+  return gather(type, first, ConstantVector::get(distances), mask);
+}
+
 Lanes LaneBuilder::gather(mlir::Type type, Value *base, Value *index, Value *mask) {
   unsigned lanes = lanesOf(index);
   if (lanes == 1)

@@ -110,6 +110,9 @@ public:
              llvm::Value *mask);
   void store(Lanes value, mlir::Type type, llvm::Value *base, llvm::Value *index,
              llvm::Value *mask);
+  /// Elements that lie `stride` apart.
+  Lanes loadStrided(mlir::Type type, llvm::Value *base, llvm::Value *index, int64_t stride,
+                    unsigned lanes, llvm::Value *mask);
   /// Elements anywhere: `index` is a vector.
   Lanes gather(mlir::Type type, llvm::Value *base, llvm::Value *index, llvm::Value *mask);
   void scatter(Lanes value, mlir::Type type, llvm::Value *base, llvm::Value *index,

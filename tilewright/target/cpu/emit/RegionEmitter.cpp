@@ -77,7 +77,7 @@ int64_t costOf(mlir::Block &block) {
       each = 6;
     else if (isa<mlir::arith::DivSIOp, mlir::arith::DivUIOp, mlir::arith::RemSIOp,
                  mlir::arith::RemUIOp, mlir::arith::RemFOp>(op))
-      each = 60;
+      each = 24;
     if (isa<mlir::FloatType>(type) && !type.isF32() && !type.isF64())
       each += 5; // rounds
     cost += each;
