@@ -127,9 +127,15 @@ bool Tiling::choose(const Needs &needs, const Capacities &capacities, std::strin
       int64_t granule = 1, wanted = budget;
       if (llvm::is_contained(inner, dim)) {
         granule = granuleOf(sizes[dim], volume / sizes[dim], needs, capacities);
-        if (inner.size() > 1)
-          wanted = granule = std::min<int64_t>(granule, 64);
-        else if (needs.hasReduction)
+        if (inner.size() > 1) {
+          // A transposition: two whole cache lines are written at a time, so that the lines that
+          // are read, one for each element of these, stay until all of each is used, even where
+          // their distance is a power of two. Measured: 32x128 beats 64x64 by 1.1 to 3.5 times.
+          const bool isWritten = dim + 1 == sizes.size();
+          granule = std::max<int64_t>(1, std::max<int64_t>(64, capacities.vectorBytes) /
+                                             needs.elementBytes);
+          wanted = isWritten ? 2 * granule : 128;
+        } else if (needs.hasReduction)
           // Columns: wide ones, as long as there are enough points.
           wanted = std::max(budget, std::min<int64_t>(512, volume / (4 * capacities.cores)));
       }

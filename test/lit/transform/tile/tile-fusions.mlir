@@ -90,8 +90,8 @@ func.func @main(%x: tensor<1000x300xf32>) -> tensor<300xf32> {
 
 /// A transposition is cut along both dimensions that lie in a row somewhere.
 
-// CHECK-LABEL: tile.kernel @transpose grid [8, 16] inputs 1 {
-//       CHECK:   %[[T:.*]] = tile.load %{{.*}} -> tensor<64x64xf32>
+// CHECK-LABEL: tile.kernel @transpose grid [4, 32] inputs 1 {
+//       CHECK:   %[[T:.*]] = tile.load %{{.*}} -> tensor<32x128xf32>
 //       CHECK:   %[[V:.*]] = tile.view %[[T]]
 //       CHECK:   tile.store %[[V]]
 module attributes {exec.target = {cores = 2 : i64, vector_bytes = 32 : i64, l1_bytes = 32768 : i64}} {
