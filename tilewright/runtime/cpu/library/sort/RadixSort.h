@@ -3,6 +3,7 @@
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_SORT_RADIXSORT_H
 
 #include "tilewright/runtime/cpu/library/Scratch.h"
+#include "tilewright/runtime/cpu/library/sort/VectorSort.h"
 #include "tilewright/support/ThreadPool.h"
 
 #include <algorithm>
@@ -104,6 +105,11 @@ void radixSort(T *&data, T *&other, int64_t n, int lowBit, int highBit,
 template <typename T>
 void sortValues(T *&data, T *&other, int64_t n, int lowBit, int highBit,
                 ThreadPool *pool = nullptr) {
+  // By the whole value: that is what the rule about equal keys is for. Digits of one byte
+  // are counted faster than anything is compared.
+  if constexpr (!std::is_same_v<T, WidePair>)
+    if (canSortVectors() && highBit - lowBit > 8)
+      return sortVectors(data, n, pool);
   if (n > 192)
     return radixSort(data, other, n, lowBit, highBit, pool);
   if constexpr (std::is_same_v<T, WidePair>)

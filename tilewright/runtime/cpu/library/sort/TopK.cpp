@@ -31,14 +31,34 @@ public:
   }
 
 private:
-  /// An element that may be among the largest. Keys are those of a descending sort: less is more.
-  template <typename Key> struct Candidate {
-    Key key;
+  /// An element that may be among the largest. Keys are those of a descending sort: less is more,
+  /// and of equal ones the first place is. A narrow key has its place in the same integer.
+  struct WideCandidate {
+    uint64_t key;
     uint32_t place;
-    bool operator<(const Candidate &other) const {
+    bool operator<(const WideCandidate &other) const {
       return key != other.key ? key < other.key : place < other.place;
     }
   };
+  template <typename Key>
+  using Candidate = std::conditional_t<sizeof(Key) == 4, uint64_t, WideCandidate>;
+  static uint64_t candidate(uint32_t key, int64_t place) {
+    return static_cast<uint64_t>(key) << 32 | static_cast<uint64_t>(place);
+  }
+  static WideCandidate candidate(uint64_t key, int64_t place) {
+    return {key, static_cast<uint32_t>(place)};
+  }
+  static uint32_t keyOf(uint64_t candidate) { return static_cast<uint32_t>(candidate >> 32); }
+  static uint64_t keyOf(const WideCandidate &candidate) { return candidate.key; }
+  static int64_t placeOf(uint64_t candidate) { return static_cast<uint32_t>(candidate); }
+  static int64_t placeOf(const WideCandidate &candidate) { return candidate.place; }
+
+  template <typename Item> static void sortItems(Item *items, int64_t count) {
+    if constexpr (std::is_same_v<Item, uint64_t>)
+      if (canSortVectors())
+        return sortVectors(items, count, nullptr);
+    std::sort(items, items + count);
+  }
 
   template <typename Key> void select(const LibraryRun &run, int64_t row) const {
     const auto bytes = static_cast<int64_t>(numerics::storageBytes(type));
@@ -49,44 +69,45 @@ private:
 
     // Room for some more than k; when it is full, the k best stay and the rest goes.
     using Item = Candidate<Key>;
-    const int64_t room = std::max<int64_t>(2 * k, k + 64);
+    const int64_t room = std::min<int64_t>(length, std::max<int64_t>(2 * k, k + 128));
     const Scratch memory(room * static_cast<int64_t>(sizeof(Item)));
     Item *best = memory.as<Item>();
-    int64_t count = 0;
-    // Elements come in the order of their places, so one that only equals the k-th loses to it.
-    Key threshold = std::numeric_limits<Key>::max();
-    bool isOpen = true; // until k elements are there
+    // The first elements as they come, so that a row that fits takes one sort.
+    int64_t count = room;
+    for (int64_t i = 0; i < room; ++i)
+      best[i] = candidate(keys[i], i);
+    Key threshold = 0;
     auto prune = [&] {
-      std::nth_element(best, best + k - 1, best + count);
+      sortItems(best, count);
       count = k;
-      threshold = best[k - 1].key;
-      isOpen = false;
+      threshold = keyOf(best[k - 1]);
     };
+    prune();
+    // Elements come in the order of their places, so one that only equals the k-th loses to it.
     constexpr int64_t block = 64;
-    for (int64_t begin = 0; begin < length; begin += block) {
+    for (int64_t begin = room; begin < length; begin += block) {
       const int64_t end = std::min(begin + block, length);
-      if (!isOpen && end - begin == block && !anyBelow<Key>(keys + begin, threshold))
+      if (end - begin == block && !anyBelow<Key>(keys + begin, threshold))
         continue;
       for (int64_t i = begin; i < end; ++i)
-        if (isOpen || keys[i] < threshold) {
-          best[count++] = {keys[i], static_cast<uint32_t>(i)};
+        if (keys[i] < threshold) {
+          best[count++] = candidate(keys[i], i);
           if (count == room)
             prune();
         }
     }
     if (count > k)
       prune();
-    std::sort(best, best + k);
     std::byte *values = run.results[0] + row * k * bytes;
     for (int64_t i = 0; i < k; ++i)
-      copyRow(values + i * bytes, from + best[i].place * bytes, bytes);
+      copyRow(values + i * bytes, from + placeOf(best[i]) * bytes, bytes);
     if (indexType == ElementType::i32)
       for (int64_t i = 0; i < k; ++i)
         reinterpret_cast<int32_t *>(run.results[1])[row * k + i] =
-            static_cast<int32_t>(best[i].place);
+            static_cast<int32_t>(placeOf(best[i]));
     else
       for (int64_t i = 0; i < k; ++i)
-        reinterpret_cast<int64_t *>(run.results[1])[row * k + i] = best[i].place;
+        reinterpret_cast<int64_t *>(run.results[1])[row * k + i] = placeOf(best[i]);
   }
 
   template <typename Key> static bool anyBelow(const Key *keys, Key threshold) {
