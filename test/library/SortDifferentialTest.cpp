@@ -162,7 +162,8 @@ TEST(SortDifferential, TopK) {
     const int64_t rows = random.number(0, 3),
                   length = random.number(1, round % 4 == 0 ? 3000 : 200);
     const int64_t k = random.number(0, std::min<int64_t>(length, round % 2 == 0 ? 8 : 300));
-    TestCall call("top_k", {integers("k", {k})});
+    const bool largest = round % 5 != 0;
+    TestCall call("top_k", {integers("k", {k}), integers("largest", {largest})});
     call.operand(random.buffer(type, {rows, length}, -60, 60));
     TestBuffer &values = call.operands[0];
     if (type == ElementType::f32)
@@ -171,7 +172,9 @@ TEST(SortDifferential, TopK) {
     call.result({type, {rows, k}}).result({ElementType::i32, {rows, k}});
     ASSERT_TRUE(call.run().isOk());
     const interpret::Operation greater = interpret::operationFor(
-        numerics::isReal(type) ? ScalarOp::totalOrderGt : ScalarOp::compareGt, type);
+        numerics::isReal(type) ? (largest ? ScalarOp::totalOrderGt : ScalarOp::totalOrderLt)
+                               : (largest ? ScalarOp::compareGt : ScalarOp::compareLt),
+        type);
     for (int64_t row = 0; row < rows; ++row) {
       std::vector<int64_t> order(static_cast<size_t>(length));
       std::iota(order.begin(), order.end(), row * length);

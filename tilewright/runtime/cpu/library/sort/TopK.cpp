@@ -13,8 +13,9 @@ namespace tilewright::runtime::cpu {
 namespace {
 class TopKKernel final : public LibraryKernel {
 public:
-  TopKKernel(ElementType type, ElementType indexType, int64_t rows, int64_t length, int64_t k)
-      : type(type), indexType(indexType), rows(rows), length(length), k(k) {}
+  TopKKernel(ElementType type, ElementType indexType, int64_t rows, int64_t length, int64_t k,
+             bool largest)
+      : type(type), indexType(indexType), rows(rows), length(length), k(k), largest(largest) {}
 
   Status run(const LibraryRun &run) const override {
     if (k == 0)
@@ -65,7 +66,7 @@ private:
     const std::byte *from = run.operands[0] + row * length * bytes;
     const Scratch keyMemory(length * static_cast<int64_t>(sizeof(Key)));
     Key *keys = keyMemory.as<Key>();
-    makeKeys(type, {SortOrder::Kind::total, true}, from, length, keys);
+    makeKeys(type, {SortOrder::Kind::total, largest}, from, length, keys);
 
     // Room for some more than k; when it is full, the k best stay and the rest goes.
     using Item = Candidate<Key>;
@@ -123,16 +124,18 @@ private:
 
   ElementType type, indexType;
   int64_t rows, length, k;
+  bool largest;
 };
 } // namespace
 
-/// Operand: [..., n]. Results: values [..., k] and indices [..., k]. Attribute: k. Largest first
-/// by IEEE-754 totalOrder, the first of equal ones first.
+/// Operand: [..., n]. Results: values [..., k] and indices [..., k]. Attributes: k, largest (or
+/// else smallest). In order, by IEEE-754 totalOrder, the first of equal ones first.
 KernelResult prepareTopK(const LibraryCall &call) {
   CallReader reader(call);
   TILEWRIGHT_TRY(reader.expectCounts(1, 2));
   TILEWRIGHT_ASSIGN(Shape shape, reader.operandShape(0));
   TILEWRIGHT_ASSIGN(int64_t k, reader.integer("k"));
+  TILEWRIGHT_ASSIGN(bool largest, reader.flagOr("largest", true));
   const ElementType type = call.operands[0].element, index = call.results[1].element;
   if (shape.rank() == 0 || k < 0 || k > shape[shape.rank() - 1] ||
       shape[shape.rank() - 1] > std::numeric_limits<int32_t>::max())
@@ -147,7 +150,7 @@ KernelResult prepareTopK(const LibraryCall &call) {
   TILEWRIGHT_TRY(reader.expectResult(0, type, sizes));
   TILEWRIGHT_TRY(reader.expectResult(1, index, sizes));
   const int64_t rows = shape.elementCount() == 0 ? 0 : shape.elementCount() / length;
-  return makeKernel<TopKKernel>(type, index, rows, length, k);
+  return makeKernel<TopKKernel>(type, index, rows, length, k, largest);
 }
 
 } // namespace tilewright::runtime::cpu
