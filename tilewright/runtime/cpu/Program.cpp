@@ -96,7 +96,8 @@ public:
       case Op::library: {
         Traced<isTraced> traced(*this, *at);
         if (Status status =
-                plan.libraries[at->index]->run({operandsOf(*at), resultsOf(*at), context.pool});
+                plan.libraries[at->index]->run({operandsOf(*at), resultsOf(*at), context.pool,
+                                                context.replica, context.partition});
             !status.isOk())
           return fail(std::move(status), *at);
         break;

@@ -37,6 +37,8 @@ struct LibraryRun {
   std::span<const std::byte *const> operands;
   std::span<std::byte *const> results;
   ThreadPool &pool;
+  /// Which of the program's devices runs it.
+  int64_t replica = 0, partition = 0;
 };
 
 /// A kernel with its configuration checked, ready to run many times and from

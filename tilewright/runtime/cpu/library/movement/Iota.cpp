@@ -1,10 +1,11 @@
-// iota.
+// iota, and the number of the device that runs the program.
 #include "tilewright/interpret/scalar/Operations.h"
 #include "tilewright/runtime/cpu/library/Attributes.h"
 #include "tilewright/runtime/cpu/library/Scratch.h"
 #include "tilewright/runtime/cpu/library/movement/CopyPlan.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace tilewright::runtime::cpu {
 
@@ -62,6 +63,32 @@ private:
   interpret::Operation convert;
 };
 } // namespace
+
+namespace {
+/// partition_id and replica_id: a ui32.
+class RankIdKernel final : public LibraryKernel {
+public:
+  explicit RankIdKernel(bool isPartition) : isPartition(isPartition) {}
+  Status run(const LibraryRun &run) const override {
+    const auto id = static_cast<uint32_t>(isPartition ? run.partition : run.replica);
+    std::memcpy(run.results[0], &id, sizeof(id));
+    return Status();
+  }
+
+private:
+  const bool isPartition;
+};
+} // namespace
+
+KernelResult prepareRankId(const LibraryCall &call) {
+  CallReader reader(call);
+  TILEWRIGHT_TRY(reader.expectCounts(0, 1));
+  TILEWRIGHT_ASSIGN(Shape result, reader.resultShape(0));
+  if (result.rank() != 0 || call.results[0].element != ElementType::ui32)
+    return reader.failure("the number of a device is a ui32");
+  TILEWRIGHT_ASSIGN(auto kind, reader.text("kind"));
+  return makeKernel<RankIdKernel>(kind == "partition");
+}
 
 KernelResult prepareIota(const LibraryCall &call) {
   CallReader reader(call);

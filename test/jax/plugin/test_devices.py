@@ -1,0 +1,61 @@
+"""Several devices in one process: sharded arrays, shard_map, pmap and collectives."""
+
+import pytest
+
+SETUP = """
+import jax, jax.numpy as jnp, numpy as np
+from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+mesh = jax.make_mesh((2, 2), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
+on = lambda *spec: NamedSharding(mesh, P(*spec))
+x = np.arange(32, dtype=np.float32).reshape(4, 8)
+"""
+
+PROGRAMS = {
+    "sharded arguments": """
+y = jax.jit(lambda a, b: a @ b)(jax.device_put(x, on("x", "y")), jax.device_put(x.T, on("y", None)))
+np.testing.assert_allclose(y, x @ x.T)
+""",
+    "sharded results": """
+y = jax.jit(lambda a: a * 2, out_shardings=on("y", "x"))(jax.device_put(x, on("x", "y")))
+np.testing.assert_allclose(y, x * 2)
+assert [shard.data.shape for shard in y.addressable_shards] == [(2, 4)] * 4
+assert y.sharding.is_equivalent_to(on("y", "x"), 2)
+""",
+    "psum in shard_map": """
+f = jax.jit(jax.shard_map(lambda a: jax.lax.psum(a, "x"), mesh=mesh, in_specs=P("x", "y"), out_specs=P(None, "y")))
+np.testing.assert_allclose(f(jax.device_put(x, on("x", "y"))), x[:2] + x[2:])
+""",
+    "ppermute and axis_index in shard_map": """
+f = lambda a: jax.lax.ppermute(a, "x", [(0, 1), (1, 0)]) + jax.lax.axis_index("y")
+f = jax.jit(jax.shard_map(f, mesh=mesh, in_specs=P("x", "y"), out_specs=P("x", "y")))
+np.testing.assert_allclose(f(x), np.concatenate([x[2:], x[:2]]) + np.repeat([0, 1], 4))
+""",
+    "pmap": """
+y = jax.pmap(lambda v: jax.lax.psum(v, "i") * v, axis_name="i")(np.arange(4.0))
+np.testing.assert_allclose(y, 6 * np.arange(4.0))
+y = jax.pmap(lambda v: jax.lax.all_gather(v, "i"), axis_name="i")(np.arange(4.0))
+np.testing.assert_allclose(y, np.tile(np.arange(4.0), (4, 1)))
+""",
+    "donation": """
+a = jax.device_put(x, on("x", "y"))
+y = jax.jit(lambda a: a + 1, donate_argnums=0, out_shardings=on("x", "y"))(a)
+np.testing.assert_allclose(y, x + 1)
+assert a.is_deleted()
+""",
+    "a sharding constraint": """
+y = jax.jit(lambda a: jax.lax.with_sharding_constraint(a + 1, on("y", None)) * 2)(x)
+np.testing.assert_allclose(y, (x + 1) * 2)
+""",
+    "an executable as bytes": """
+from jax.experimental import serialize_executable
+a = jax.device_put(x, on("x", "y"))
+compiled = jax.jit(lambda a: a * 3, out_shardings=on("x", None)).lower(a).compile()
+loaded = serialize_executable.deserialize_and_load(*serialize_executable.serialize(compiled))
+np.testing.assert_allclose(loaded(a), x * 3)
+""",
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS.keys())
+def test_four_devices(script, program):
+    script(SETUP + program, TILEWRIGHT_RUNTIME_DEVICES="4")
