@@ -1,13 +1,11 @@
 """The wheel, installed into a fresh environment as a user would."""
 
 import os
-import pathlib
 import subprocess
 import sys
-import sysconfig
 import zipfile
 
-from conftest import LIBRARY, ROOT
+from conftest import ROOT, build_wheel
 
 SCRIPT = """
 import jax, jax.numpy as jnp
@@ -19,38 +17,17 @@ jax.effects_barrier()
 """
 
 
-def build(folder: pathlib.Path) -> pathlib.Path:
-    done = subprocess.run(
-        [sys.executable, ROOT / "tools/build-wheel", "--library", LIBRARY, "--output", folder],
-        capture_output=True, text=True, check=True, timeout=300,
-    )  # fmt: skip
-    return pathlib.Path(done.stdout.strip())
-
-
-def test_a_script_runs_after_pip_install(tmp_path):
-    wheel = build(tmp_path)
-    assert wheel.name.endswith("-py3-none-linux_x86_64.whl")
-    home = tmp_path / "home"
-    subprocess.run([sys.executable, "-m", "venv", home], check=True, timeout=300)
-    python = home / "bin/python"
-    # JAX itself comes from the environment that the tests run in, so that no network is needed.
-    packages = subprocess.run(
-        [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], capture_output=True, text=True, check=True
-    ).stdout.strip()
-    (pathlib.Path(packages) / "jax.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", wheel], check=True, timeout=300
-    )
+def test_a_script_runs_after_pip_install(installed, tmp_path):
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("JAX_", "TILEWRIGHT_", "PYTHON"))}
     done = subprocess.run(
-        [python, "-c", SCRIPT], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300
+        [installed, "-c", SCRIPT], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "83.0 [cpu:0]\nfrom the host 1.0\n"
 
 
 def test_a_wheel_is_the_same_every_time(tmp_path):
-    first, second = build(tmp_path / "a"), build(tmp_path / "b")
+    first, second = build_wheel(tmp_path / "a"), build_wheel(tmp_path / "b")
     assert first.read_bytes() == second.read_bytes()
     names = zipfile.ZipFile(first).namelist()
     assert "tilewright/libtilewright_pjrt.so" in names and "tilewright/jax_plugin.py" in names

@@ -1,20 +1,27 @@
-"""An MLP learns a spiral: Adam, 200 steps."""
+"""An MLP learns a spiral: Adam, 200 steps.
+
+    python mlp.py [float32|float64]
+"""
 import json
+import sys
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+dtype = np.dtype(sys.argv[1] if len(sys.argv) > 1 else "float32")
+jax.config.update("jax_enable_x64", dtype == np.float64)
+
 random = np.random.default_rng(0)
 angle = random.uniform(0, 4 * np.pi, 1024)
 label = random.integers(0, 3, 1024)
-points = np.stack([angle * np.cos(angle + label * 2.1), angle * np.sin(angle + label * 2.1)], 1).astype(np.float32) / 12
+points = np.stack([angle * np.cos(angle + label * 2.1), angle * np.sin(angle + label * 2.1)], 1).astype(np.float32).astype(dtype) / 12
 target = jnp.asarray(label)
 
 
-def init(key, sizes):
-    keys = jax.random.split(key, len(sizes) - 1)
-    return [(jax.random.normal(k, (a, b)) / jnp.sqrt(a), jnp.zeros(b)) for k, a, b in zip(keys, sizes, sizes[1:])]
+def init(sizes):
+    draw = lambda a, b: (random.standard_normal((a, b)) / np.sqrt(a)).astype(np.float32).astype(dtype)
+    return [(jnp.asarray(draw(a, b)), jnp.zeros(b, dtype)) for a, b in zip(sizes, sizes[1:])]
 
 
 def loss(params, x, y):
@@ -35,10 +42,10 @@ def step(params, first, second, t, x, y):
     return params, first, second, value
 
 
-params = init(jax.random.key(1), [2, 128, 128, 3])
+params = init([2, 128, 128, 3])
 first = second = jax.tree.map(jnp.zeros_like, params)
 losses = []
 for t in range(1, 201):
-    params, first, second, value = step(params, first, second, jnp.float32(t), points, target)
+    params, first, second, value = step(params, first, second, dtype.type(t), points, target)
     losses.append(float(value))
 print(json.dumps({"loss": losses}))
