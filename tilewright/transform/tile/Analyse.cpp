@@ -30,40 +30,64 @@ static bool sameBox(LoadOp load, StoreOp store) {
          unitStrides(load.getStrides()) && unitStrides(store.getStrides());
 }
 
-/// What is written, or kept for others: these run in the order of their levels, and those of
-/// one level and one box together, each element being read once.
+/// What is written, or kept for others. Whatever else there is, a target may compute where it is
+/// read, and as often as it is read: a load then happens late.
 static bool isRoot(Operation *op) { return isa<StoreOp, ReduceOp, ScanOp, DotOp>(op); }
 
-/// The number of roots that stand before one another on the way to `op`.
-static int64_t levelOf(Operation *op, llvm::DenseMap<Operation *, int64_t> &levels) {
-  if (auto found = levels.find(op); found != levels.end())
-    return found->second;
-  int64_t level = 0;
-  for (Value operand : op->getOperands())
-    if (Operation *source = operand.getDefiningOp())
-      level = std::max(level, levelOf(source, levels) + (isRoot(source) ? 1 : 0));
-  return levels[op] = level;
+/// Everything that is computed on the way to `op`.
+static llvm::SetVector<Operation *> ancestorsOf(Operation *op) {
+  llvm::SetVector<Operation *> found;
+  auto add = [&](Operation *reader) {
+    for (Value operand : reader->getOperands())
+      if (Operation *source = operand.getDefiningOp())
+        found.insert(source);
+  };
+  add(op);
+  for (size_t i = 0; i < found.size(); ++i)
+    add(found[i]);
+  return found;
+}
+
+/// Whether a store needs nothing but what is loaded, each at its own element: then it stands in the
+/// same loops as any other such store of its box.
+static bool isPointwise(const llvm::SetVector<Operation *> &ancestors) {
+  return llvm::all_of(ancestors, [](Operation *op) {
+    if (auto view = dyn_cast<ViewOp>(op))
+      return isa_and_nonnull<LoadOp, IotaOp>(view.getSource().getDefiningOp());
+    return !isRoot(op) && !isa<GatherOp>(op);
+  });
+}
+
+/// Whether every target emits two stores of one box together: nothing between them asks for an
+/// element or a loop.
+static bool standTogether(StoreOp a, StoreOp b) {
+  if (a->getBlock() != b->getBlock() || a.getTile().getType() != b.getTile().getType())
+    return false;
+  if (b->isBeforeInBlock(a))
+    std::swap(a, b);
+  for (Operation *op = a->getNextNode(); op != b; op = op->getNextNode())
+    if (op->getDialect() != a->getDialect() &&
+        (op->getNumRegions() > 0 || llvm::any_of(op->getOperandTypes(), llvm::IsaPred<TensorType>)))
+      return false;
+  return isPointwise(ancestorsOf(a)) && isPointwise(ancestorsOf(b));
 }
 
 /// Whether what is loaded is used only before `store` writes, or with it at the same element.
 /// `seen` keeps what was asked already: a value may be reached in exponentially many ways.
-static bool usedInTime(Value tile, StoreOp store, llvm::DenseMap<Operation *, int64_t> &levels,
+static bool usedInTime(Value tile, StoreOp store, const llvm::SetVector<Operation *> &ancestors,
                        llvm::DenseSet<Value> &seen) {
   if (!seen.insert(tile).second)
     return true;
   for (Operation *user : tile.getUsers()) {
     if (isRoot(user)) {
-      if (user == store || levelOf(user, levels) < levelOf(store, levels))
-        continue;
       auto other = dyn_cast<StoreOp>(user);
-      if (!other || levelOf(user, levels) != levelOf(store, levels) ||
-          other.getTile().getType() != store.getTile().getType())
+      if (user != store && !ancestors.contains(user) && !(other && standTogether(other, store)))
         return false;
       continue;
     }
     auto map = dyn_cast<MapOp>(user);
     if (!map || !llvm::all_of(map.getResults(), [&](Value result) {
-          return usedInTime(result, store, levels, seen);
+          return usedInTime(result, store, ancestors, seen);
         }))
       return false;
   }
@@ -73,20 +97,20 @@ static bool usedInTime(Value tile, StoreOp store, llvm::DenseMap<Operation *, in
 SmallVector<std::pair<int64_t, int64_t>> findAliases(KernelOp kernel) {
   SmallVector<std::pair<int64_t, int64_t>> aliases;
   llvm::SmallDenseSet<int64_t> taken;
-  llvm::DenseMap<Operation *, int64_t> levels;
   for (auto [r, output] : llvm::enumerate(kernel.getOutputs())) {
     if (!output.hasOneUse())
       continue;
     auto store = dyn_cast<StoreOp>(*output.user_begin());
     if (!store)
       continue;
+    const llvm::SetVector<Operation *> ancestors = ancestorsOf(store);
     for (auto [i, input] : llvm::enumerate(kernel.getInputs())) {
       if (taken.contains(static_cast<int64_t>(i)) || input.use_empty())
         continue;
       llvm::DenseSet<Value> seen;
       const bool fits = llvm::all_of(input.getUsers(), [&](Operation *user) {
         auto load = dyn_cast<LoadOp>(user);
-        return load && sameBox(load, store) && usedInTime(load.getResult(), store, levels, seen);
+        return load && sameBox(load, store) && usedInTime(load.getResult(), store, ancestors, seen);
       });
       if (!fits)
         continue;

@@ -145,6 +145,49 @@ func.func @negative_alias(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 
 // -----
 
+/// The second result needs %b too, after the element that chooses its row was asked for: by then the
+/// first result is written, so it must not lie where %b is.
+
+// CHECK-LABEL: func @negative_alias_across_an_element
+//   CHECK-NOT:   aliases
+//       CHECK: tile.kernel
+func.func @negative_alias_across_an_element(%t: tensor<5x3xf32>, %u: tensor<5x3xf32>, %i: tensor<i32>,
+                                            %b: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+  %r:2 = exec.fusion "rows" (%t, %u, %i, %b) : (tensor<5x3xf32>, tensor<5x3xf32>, tensor<i32>, tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+  ^bb0(%a: tensor<5x3xf32>, %c: tensor<5x3xf32>, %at: tensor<i32>, %e: tensor<f32>):
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %none = stablehlo.constant dense<0> : tensor<i32>
+    %ra = stablehlo.dynamic_slice %a, %at, %none, sizes = [1, 3] : (tensor<5x3xf32>, tensor<i32>, tensor<i32>) -> tensor<1x3xf32>
+    %rc = stablehlo.dynamic_slice %c, %at, %none, sizes = [1, 3] : (tensor<5x3xf32>, tensor<i32>, tensor<i32>) -> tensor<1x3xf32>
+    %sa = stablehlo.reduce(%ra init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<1x3xf32>, tensor<f32>) -> tensor<f32>
+    %sc = stablehlo.reduce(%rc init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<1x3xf32>, tensor<f32>) -> tensor<f32>
+    %x = stablehlo.add %sa, %e : tensor<f32>
+    %first = stablehlo.cosine %x : tensor<f32>
+    %sine = stablehlo.sine %x : tensor<f32>
+    %second = stablehlo.multiply %sc, %sine : tensor<f32>
+    exec.yield %first, %second : tensor<f32>, tensor<f32>
+  }
+  return %r#0, %r#1 : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+/// Two results of one box whose elements need only their own: each may lie on an input that both read.
+
+// CHECK-LABEL: func @alias_of_two
+//       CHECK:   exec.launch @update({{.*}}) {aliases = array<i64: 0, 0, 1, 1>
+func.func @alias_of_two(%p: tensor<64xf32>, %m: tensor<64xf32>, %g: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %r:2 = exec.fusion "update" (%p, %m, %g) : (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  ^bb0(%a: tensor<64xf32>, %b: tensor<64xf32>, %c: tensor<64xf32>):
+    %n = stablehlo.add %b, %c : tensor<64xf32>
+    %q = stablehlo.subtract %a, %n : tensor<64xf32>
+    exec.yield %q, %n : tensor<64xf32>, tensor<64xf32>
+  }
+  return %r#0, %r#1 : tensor<64xf32>, tensor<64xf32>
+}
+
+// -----
+
 /// An op that has no place in a kernel stands alone again; the others are kernels.
 
 // CHECK-LABEL: func @negative_falls_apart
