@@ -5,10 +5,12 @@
 #include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/tile/TileDialect.h"
+#include "tilewright/driver/Costs.h"
 #include "tilewright/driver/Emit.h"
 #include "tilewright/driver/Stages.h"
 #include "tilewright/import/Import.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/Trace.h"
 #include "tilewright/target/cpu/Chip.h"
 #include "tilewright/target/cpu/Passes.h"
 #include "tilewright/target/cpu/Target.h"
@@ -66,6 +68,8 @@ Result<artifact::Executable> compile(ModuleOp module, const CompileRequest &requ
   TILEWRIGHT_TRY(stages.run("simplify", [&](OpPassManager &passes) {
     simplify::buildSimplifyPipeline(passes, request.options.simplify);
   }));
+  // Fusing hides ops, and later stages repeat some of them.
+  const CostsByOp costs = countArithmetic(module);
   TILEWRIGHT_TRY(stages.run("fuse", [&](OpPassManager &passes) {
     fuse::buildFusePipeline(passes, request.options.fuse);
   }));
@@ -85,6 +89,7 @@ Result<artifact::Executable> compile(ModuleOp module, const CompileRequest &requ
       facts[kernel.symbol] = {kernel.grid, kernel.scratchBytes, kernel.itemCost};
     TILEWRIGHT_ASSIGN(executable, emitExecutable(module, facts));
     executable.object = std::move(code.bytes);
+    addCosts(executable, costs);
     return {};
   }));
   executable.target.triple = cpu::triple;
@@ -104,9 +109,13 @@ Result<artifact::Executable> compile(ArtifactFile file, const CompileRequest &re
   // Threads of MLIR's own would compete with those of the runtime.
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
-  TILEWRIGHT_ASSIGN(OwningOpRef<ModuleOp> module,
-                    importArtifact(context, std::move(file), request.options.import));
-  return compile(*module, request);
+  Result<OwningOpRef<ModuleOp>> module = Status(Code::internal, "not imported");
+  {
+    trace::Span span("compile", "import");
+    module = importArtifact(context, std::move(file), request.options.import);
+  }
+  TILEWRIGHT_TRY(std::move(module).takeStatus());
+  return compile(**module, request);
 }
 
 void runOnLargeStack(const std::function<void()> &work) {
@@ -114,6 +123,7 @@ void runOnLargeStack(const std::function<void()> &work) {
   pthread_attr_t attributes;
   pthread_t thread;
   auto enter = [](void *work) -> void * {
+    trace::nameThread("compiler");
     (*static_cast<const std::function<void()> *>(work))();
     return nullptr;
   };

@@ -3,6 +3,7 @@
 #define TILEWRIGHT_DRIVER_COMPILE_H
 
 #include "tilewright/artifact/Executable.h"
+#include "tilewright/driver/Remarks.h"
 #include "tilewright/import/ArtifactFile.h"
 #include "tilewright/support/Options.h"
 #include "tilewright/support/Status.h"
@@ -26,6 +27,7 @@ struct StageReport {
 /// What a compilation tells besides its result.
 struct CompileReport {
   std::vector<StageReport> stages;
+  std::vector<Remark> remarks; // if CompileRequest::wantsRemarks
 };
 
 struct CompileRequest {
@@ -33,6 +35,8 @@ struct CompileRequest {
   int64_t replicas = 1, partitions = 1;
   Options options;
   CompileReport *report = nullptr;
+  /// Also wanted by `options.compile.dumpDir`, where they are the file remarks.txt.
+  bool wantsRemarks = false;
   /// Called as stages begin, with a number from 0 to 1: for progress lines.
   std::function<void(const char *stage, double done)> progress;
 };

@@ -1,5 +1,6 @@
 #include "tilewright/driver/Emit.h"
 
+#include "tilewright/artifact/MemoryTimeline.h"
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/stablehlo/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/CreationOps.h"
@@ -8,6 +9,8 @@
 #include "tilewright/driver/EmitAttributes.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/transform/schedule/Lifetimes.h"
+#include "tilewright/transform/schedule/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -36,6 +39,7 @@ private:
   /// Emits a block and returns its index.
   Result<artifact::Index> emitBlock(Block &block);
   Status emitOp(Operation &op, artifact::Block &into);
+  void emitMemoryTimeline(func::FuncOp function);
   Status emitLoop(stablehlo::WhileOp loop, artifact::Step &step);
   Status emitBranch(Operation &op, artifact::Step &step);
   void emitLaunch(exec::LaunchOp launch, artifact::Step &step);
@@ -59,6 +63,8 @@ private:
   artifact::Index constantAllocation = 0;
   artifact::Index nothing = artifact::none; // the allocation of tokens, if there are any
   uint32_t collectiveOrder = 0;
+  /// The ops that the steps of each block were made of.
+  std::vector<std::vector<Operation *>> sources;
 };
 
 } // namespace
@@ -365,9 +371,13 @@ Status Emitter::emitOp(Operation &op, artifact::Block &into) {
 Result<artifact::Index> Emitter::emitBlock(Block &block) {
   artifact::Index index = static_cast<artifact::Index>(out.blocks.size());
   out.blocks.emplace_back();
+  sources.emplace_back();
   artifact::Block made;
-  for (Operation &op : block)
+  for (Operation &op : block) {
     TILEWRIGHT_TRY(emitOp(op, made));
+    if (made.steps.size() > sources[index].size())
+      sources[index].push_back(&op);
+  }
   out.blocks[index] = std::move(made);
   return index;
 }
@@ -383,7 +393,21 @@ Result<artifact::Executable> Emitter::run() {
   TILEWRIGHT_ASSIGN(artifact::Index main, emitBlock(function.getBody().front()));
   assert(main == 0 && "the program is the first block");
   (void)main;
+  emitMemoryTimeline(function);
   return std::move(out);
+}
+
+void Emitter::emitMemoryTimeline(func::FuncOp function) {
+  auto arena = function->getAttrOfType<DenseI64ArrayAttr>(schedule::arenaAttr);
+  if (!arena)
+    return;
+  // The code generator changes kernels only, so this counts as the stage did that made the plan.
+  schedule::Lifetimes lifetimes(function);
+  std::vector<std::vector<int64_t>> times(sources.size());
+  for (auto [ops, into] : llvm::zip(sources, times))
+    for (Operation *op : ops)
+      into.push_back(lifetimes.beginOf(op));
+  artifact::addMemoryTimeline(out, times, arena.asArrayRef());
 }
 
 Result<artifact::Executable> emitExecutable(ModuleOp module,

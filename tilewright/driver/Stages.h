@@ -9,14 +9,17 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 
+#include <optional>
+
 namespace tilewright::driver {
 
 /// The stages of one compilation. Diagnostics that a stage emits become its
 /// Status; with `compile.dump-dir`, the module after each stage is a file there
-/// that tilewright-opt can go on from.
+/// that tilewright-opt can go on from, and what the stages remarked is beside it.
 class Stages {
 public:
   Stages(mlir::ModuleOp module, const CompileRequest &request, int count);
+  ~Stages();
 
   /// Builds and runs the passes of a stage.
   ///  - compileStage: a pass failed; the message has what it said and where.
@@ -28,6 +31,7 @@ public:
 private:
   Status finish(const char *stage, double seconds, Status status);
   Status dump(const char *stage);
+  Status dumpRemarks();
 
   mlir::ModuleOp module;
   const CompileRequest &request;
@@ -35,6 +39,9 @@ private:
   std::string lastDump;
   std::vector<std::string> errors;
   mlir::ScopedDiagnosticHandler handler;
+  std::vector<Remark> remarks;
+  size_t dumpedRemarks = 0;
+  std::optional<RemarkCollector> collector;
 };
 
 } // namespace tilewright::driver

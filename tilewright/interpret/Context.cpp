@@ -1,6 +1,7 @@
 #include "tilewright/interpret/Context.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/Trace.h"
 
 #include <new>
 
@@ -36,9 +37,10 @@ Result<std::shared_ptr<std::byte>> Context::allocate(int64_t bytes) {
   int64_t peak = budget->peakBytes.load(std::memory_order_relaxed);
   while (peak < live + bytes && !budget->peakBytes.compare_exchange_weak(peak, live + bytes)) {
   }
+  trace::counter("bytes in use", live + bytes);
   return std::shared_ptr<std::byte>(memory, [budget = budget, bytes](std::byte *memory) {
     ::operator delete(memory, bufferAlignment);
-    budget->liveBytes -= bytes;
+    trace::counter("bytes in use", budget->liveBytes -= bytes);
   });
 }
 

@@ -12,8 +12,8 @@ PJRT_Api makeApi() {
   PJRT_Api api = {};
   api.struct_size = PJRT_Api_STRUCT_SIZE;
   // jaxlib reads layouts whenever there are shardings, so neither comes without the other.
-  api.extension_start = shardingsExtension(
-      layoutsExtension(ffiExtension(memoryDescriptionsExtension(customCallExtension(nullptr)))));
+  api.extension_start = shardingsExtension(layoutsExtension(
+      ffiExtension(memoryDescriptionsExtension(customCallExtension(profilerExtension(nullptr))))));
   api.pjrt_api_version.struct_size = PJRT_Api_Version_STRUCT_SIZE;
   api.pjrt_api_version.major_version = PJRT_API_MAJOR;
   api.pjrt_api_version.minor_version = PJRT_API_MINOR;

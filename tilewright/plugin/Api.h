@@ -23,6 +23,7 @@ PJRT_Extension_Base *layoutsExtension(PJRT_Extension_Base *next);
 PJRT_Extension_Base *memoryDescriptionsExtension(PJRT_Extension_Base *next);
 PJRT_Extension_Base *ffiExtension(PJRT_Extension_Base *next);
 PJRT_Extension_Base *customCallExtension(PJRT_Extension_Base *next);
+PJRT_Extension_Base *profilerExtension(PJRT_Extension_Base *next);
 
 } // namespace tilewright::plugin
 

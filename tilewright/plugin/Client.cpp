@@ -4,6 +4,7 @@
 #include "tilewright/plugin/ffi/Resolver.h"
 #include "tilewright/runtime/cpu/CpuBackend.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/Trace.h"
 
 using namespace tilewright;
 using namespace tilewright::plugin;
@@ -95,6 +96,11 @@ PJRT_Error *Client_Create(PJRT_Client_Create_Args *args) {
                                  processCount,
                                  "; use several devices of one process instead "
                                  "(option runtime.devices)")));
+  // Python often ends with arrays alive, and then nobody destroys the client.
+  if (!options.trace.file.empty()) {
+    trace::nameThread("main");
+    trace::writeAtExit(options.trace.file);
+  }
   TILEWRIGHT_PJRT_ASSIGN(std::unique_ptr<PJRT_Client> client,
                          PJRT_Client::create(std::move(options), processIndex, processCount));
   args->client = client.release();
@@ -104,6 +110,9 @@ PJRT_Error *Client_Create(PJRT_Client_Create_Args *args) {
 PJRT_Error *Client_Destroy(PJRT_Client_Destroy_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, client);
   delete args->client;
+  // jaxlib ends the process if this function fails; a file that cannot be written is reported at
+  // exit.
+  (void)trace::writeEarly();
   return nullptr;
 }
 

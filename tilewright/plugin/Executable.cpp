@@ -1,6 +1,7 @@
 #include "tilewright/plugin/Executable.h"
 
 #include "tilewright/artifact/Reader.h"
+#include "tilewright/artifact/Statistics.h"
 #include "tilewright/artifact/Writer.h"
 #include "tilewright/numerics/Shape.h"
 #include "tilewright/plugin/Api.h"
@@ -12,28 +13,6 @@
 #include <optional>
 
 using namespace tilewright;
-
-namespace {
-
-/// A statistic that is one number, as frameworks take it.
-std::optional<float> numberIn(const artifact::Attribute &statistic) {
-  auto *elements = std::get_if<artifact::Elements>(&statistic.value);
-  if (!elements || !elements->isScalar)
-    return std::nullopt;
-  auto read = [&](auto zero) {
-    std::memcpy(&zero, elements->bytes.data(), sizeof(zero));
-    return static_cast<float>(zero);
-  };
-  if (elements->type == numerics::ElementType::i64 && elements->bytes.size() == 8)
-    return read(int64_t(0));
-  if (elements->type == numerics::ElementType::f64 && elements->bytes.size() == 8)
-    return read(double(0));
-  if (elements->type == numerics::ElementType::f32 && elements->bytes.size() == 4)
-    return read(float(0));
-  return std::nullopt;
-}
-
-} // namespace
 
 PJRT_Executable::PJRT_Executable(std::shared_ptr<const artifact::Executable> given,
                                  std::string compileOptions,
@@ -57,8 +36,8 @@ PJRT_Executable::PJRT_Executable(std::shared_ptr<const artifact::Executable> giv
     outputLayouts.push_back(plugin::sharedLayout(result.type.dims.size()));
   }
   for (const artifact::Attribute &statistic : program->statistics)
-    if (std::optional<float> number = numberIn(statistic))
-      costs.add(statistic.name, *number);
+    if (std::optional<double> number = artifact::numberOf(statistic))
+      costs.add(statistic.name, static_cast<float>(*number));
 }
 
 namespace tilewright::plugin {

@@ -53,6 +53,7 @@ using InterpretOptions = Options::interpret_options;
 using SimplifyOptions = Options::simplify_options;
 using FuseOptions = Options::fuse_options;
 using RuntimeOptions = Options::runtime_options;
+using TraceOptions = Options::trace_options;
 
 } // namespace tilewright
 

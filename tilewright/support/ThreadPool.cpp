@@ -1,4 +1,5 @@
 #include "tilewright/support/ThreadPool.h"
+#include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
 
 #include <algorithm>
@@ -35,7 +36,10 @@ bool ThreadPool::isInsideLoop() { return insideLoop; }
 
 ThreadPool::ThreadPool(unsigned threads) {
   for (unsigned i = 1; i < threads; ++i)
-    workers.emplace_back([this] { workUntilStopped(); });
+    workers.emplace_back([this, i] {
+      trace::nameThread(concat("worker ", i));
+      workUntilStopped();
+    });
 }
 
 ThreadPool::~ThreadPool() {
@@ -95,7 +99,6 @@ void ThreadPool::run(int64_t count, int64_t grain, Piece piece, void *context) {
 }
 
 void ThreadPool::workUntilStopped() {
-  trace::nameThread("worker");
   uint64_t seen = 0;
   for (;;) {
     for (int look = 0; look < looksBeforeSleep && round.load(std::memory_order_acquire) == seen;

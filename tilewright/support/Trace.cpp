@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -42,6 +43,7 @@ struct Recorder {
   std::mutex mutex;
   std::vector<std::shared_ptr<Log>> logs; // also of threads that have ended
   std::atomic<int64_t> zero = 0;
+  std::string exitPath; // of writeAtExit; guarded by mutex
 };
 
 /// Never destroyed: threads may record while the process ends.
@@ -88,6 +90,13 @@ void appendQuoted(std::string &out, std::string_view text) {
     }
   }
   out += '"';
+}
+
+std::string nameOf(const Log &log) {
+  std::string name = log.threadName.empty() ? concat("thread ", log.number) : log.threadName;
+  if (log.dropped)
+    name += concat(" (", log.dropped, " events dropped)");
+  return name;
 }
 
 /// Microseconds with three decimals, as the format wants them.
@@ -153,6 +162,36 @@ void counter(const char *name, int64_t value) {
     append(nullptr, name, now(), value);
 }
 
+void countResidentBytes() {
+  if (!isOn())
+    return;
+  // The second number is the resident pages.
+  std::FILE *file = std::fopen("/proc/self/statm", "r");
+  if (!file)
+    return;
+  long long total = 0, resident = 0;
+  if (std::fscanf(file, "%lld %lld", &total, &resident) == 2)
+    counter("resident bytes", resident * ::sysconf(_SC_PAGESIZE));
+  std::fclose(file);
+}
+
+std::vector<ThreadEvents> eventsSince(int64_t since) {
+  std::vector<ThreadEvents> threads;
+  Recorder &all = recorder();
+  std::lock_guard lock(all.mutex);
+  for (const std::shared_ptr<Log> &one : all.logs) {
+    std::lock_guard logLock(one->mutex);
+    ThreadEvents thread{one->number, nameOf(*one), {}};
+    for (const Record &record : one->records)
+      if (record.begin >= since)
+        thread.events.push_back({record.category, one->names.substr(record.name, record.nameSize),
+                                 record.begin, record.value});
+    if (!thread.events.empty())
+      threads.push_back(std::move(thread));
+  }
+  return threads;
+}
+
 std::string toJson() {
   Recorder &all = recorder();
   std::lock_guard lock(all.mutex);
@@ -163,12 +202,9 @@ std::string toJson() {
     std::lock_guard logLock(one->mutex);
     if (one->records.empty())
       continue;
-    std::string name = one->threadName.empty() ? concat("thread ", one->number) : one->threadName;
-    if (one->dropped)
-      name += concat(" (", one->dropped, " events dropped)");
     out += ",\n{\"name\":\"thread_name\"" + process + std::to_string(one->number) +
            ",\"ph\":\"M\",\"args\":{\"name\":";
-    appendQuoted(out, name);
+    appendQuoted(out, nameOf(*one));
     out += "}}";
     for (const Record &record : one->records)
       appendRecord(out, *one, record, all.zero, process);
@@ -176,7 +212,10 @@ std::string toJson() {
   return out + "\n]}\n";
 }
 
-Status write(const std::string &path) {
+Status write(const std::string &given) {
+  std::string path = given;
+  if (size_t at = path.find("{pid}"); at != path.npos)
+    path.replace(at, 5, std::to_string(::getpid()));
   const std::string text = toJson();
   std::FILE *file = std::fopen(path.c_str(), "wb");
   if (!file)
@@ -185,6 +224,32 @@ Status write(const std::string &path) {
   if (std::fclose(file) != 0 || !isWritten)
     return Status(Error::fileUnwritable, concat("cannot write ", path, ": ", std::strerror(errno)));
   return Status();
+}
+
+void writeAtExit(const std::string &path) {
+  Recorder &all = recorder();
+  {
+    std::lock_guard lock(all.mutex);
+    if (!all.exitPath.empty())
+      return;
+    all.exitPath = path;
+  }
+  std::atexit([] {
+    if (Status status = writeEarly(); !status.isOk())
+      std::fprintf(stderr, "%s\n", status.toString().c_str());
+  });
+  if (!isOn())
+    start();
+}
+
+Status writeEarly() {
+  std::string path;
+  {
+    Recorder &all = recorder();
+    std::lock_guard lock(all.mutex);
+    path = all.exitPath;
+  }
+  return path.empty() ? Status() : write(path);
 }
 
 } // namespace tilewright::trace

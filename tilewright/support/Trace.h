@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 /// Records spans and counters of all threads and writes them as a Chrome trace,
 /// which Perfetto opens. Off it costs one relaxed load a span; on, some 50 ns.
@@ -18,7 +19,7 @@
 ///   TILEWRIGHT_TRY(trace::write("step.trace.json"));
 ///
 /// One recorder for the process: a timeline of half a process is of no use.
-/// Thread-safe. Nothing of it runs when the process ends.
+/// Thread-safe. Only what writeAtExit() asks for runs when the process ends.
 namespace tilewright::trace {
 
 namespace detail {
@@ -74,9 +75,36 @@ private:
 /// A value that a timeline draws as a curve: "bytes in use". `name` must live for ever.
 void counter(const char *name, int64_t value);
 
+/// The counter "resident bytes": what the process holds of the machine's memory. Nothing while off;
+/// on, it reads a file of /proc, some microseconds.
+void countResidentBytes();
+
+/// One span, or one value of a counter.
+struct Event {
+  const char *category; // null: a counter
+  std::string name;
+  int64_t begin; // on the clock of now()
+  int64_t value; // nanoseconds of a span, value of a counter
+};
+struct ThreadEvents {
+  int number;
+  std::string name;
+  std::vector<Event> events; // in the order in which they ended
+};
+/// What began at or after `since`, of threads that have any of it.
+std::vector<ThreadEvents> eventsSince(int64_t since);
+
 /// What was recorded so far. Events beyond a million for one thread are counted, not kept.
 std::string toJson();
+/// `{pid}` in the path is the number of this process, for programs that start others.
 Status write(const std::string &path);
+
+/// Begins, unless it is on already, and writes to `path` when the process ends by itself: for
+/// libraries that are not told when their user is done. The first path of a process counts.
+/// A failure then is a line on standard error.
+void writeAtExit(const std::string &path);
+/// Does now what writeAtExit() left for later, and again later. Nothing if that was not called.
+Status writeEarly();
 
 } // namespace tilewright::trace
 

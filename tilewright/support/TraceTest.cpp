@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <thread>
+#include <unistd.h>
 
 namespace tilewright {
 namespace {
@@ -52,6 +53,36 @@ TEST(Trace, StartingAgainForgets) {
   EXPECT_THAT(trace::toJson(), Not(HasSubstr("before")));
   EXPECT_THAT(trace::toJson(), HasSubstr("after"));
 }
+
+TEST(Trace, EventsSinceLeaveOutWhatBeganBefore) {
+  trace::start();
+  {
+    trace::Span span("kernel", "early");
+  }
+  int64_t since = trace::now();
+  {
+    trace::Span span("kernel", "late");
+  }
+  trace::countResidentBytes();
+  trace::stop();
+
+  std::vector<trace::ThreadEvents> threads = trace::eventsSince(since);
+
+  ASSERT_EQ(threads.size(), 1u);
+  ASSERT_EQ(threads[0].events.size(), 2u);
+  EXPECT_EQ(threads[0].events[0].name, "late");
+  EXPECT_GE(threads[0].events[0].begin, since);
+  EXPECT_EQ(threads[0].events[1].category, nullptr);
+  EXPECT_GT(threads[0].events[1].value, 4096);
+}
+
+TEST(Trace, TheNameOfAFileMayHaveTheProcess) {
+  std::string folder = testing::TempDir();
+  ASSERT_TRUE(trace::write(folder + "/trace-{pid}.json").isOk());
+  EXPECT_EQ(::access((folder + "/trace-" + std::to_string(::getpid()) + ".json").c_str(), R_OK), 0);
+}
+
+TEST(Trace, NothingIsWrittenEarlyThatNobodyAskedFor) { EXPECT_TRUE(trace::writeEarly().isOk()); }
 
 TEST(Trace, AFileThatCannotBeWrittenIsNamed) {
   Status status = trace::write("/no/such/folder/x.json");

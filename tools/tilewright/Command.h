@@ -31,6 +31,10 @@ extern const Command printCommand;
 extern const Command optionsCommand;
 extern const Command explainCommand;
 
+/// For commands that compile or run; main() does what it says.
+inline constexpr Flag traceFlag{
+    "trace", "FILE", "write a timeline for ui.perfetto.dev: stages, kernels, threads, memory"};
+
 /// Reads a program: a portable artifact, whatever its name, or else text in
 /// our dialects. Artifacts may come from anybody; text is for tests and for
 /// files one wrote oneself, since MLIR's parser makes no promise.

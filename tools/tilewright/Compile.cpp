@@ -1,12 +1,12 @@
 // `tilewright compile`: a program in, an executable file out, and what became of it.
 #include "tilewright/driver/Compile.h"
+#include "tilewright/artifact/Statistics.h"
 #include "tilewright/artifact/Writer.h"
 #include "tilewright/support/Concat.h"
-#include "tilewright/support/Progress.h"
 #include "tools/tilewright/Command.h"
+#include "tools/tilewright/CompileFile.h"
 #include "tools/tilewright/Files.h"
 
-#include <atomic>
 #include <cstdio>
 #include <iostream>
 
@@ -16,15 +16,10 @@ namespace {
 constexpr Flag compileFlags[] = {
     {"output", "FILE", "where the executable goes (default: the program's name with .twx)"},
     {"report", "", "print the stages with their times, and what the executable is made of"},
+    {"remarks", "all|fuse|tile",
+     "print what these stages did and left alone, each with its reason"},
+    traceFlag,
 };
-
-std::string humanBytes(int64_t bytes) {
-  if (bytes < 10'240)
-    return concat(bytes, " B");
-  if (bytes < (int64_t(10) << 20))
-    return concat(bytes >> 10, " KiB");
-  return concat(bytes >> 20, " MiB");
-}
 
 void printReport(const driver::CompileReport &report, const artifact::Executable &executable,
                  size_t fileBytes) {
@@ -56,6 +51,10 @@ void printReport(const driver::CompileReport &report, const artifact::Executable
             << "\n"
             << "object code " << humanBytes(static_cast<int64_t>(executable.object.size())) << "\n"
             << "file        " << humanBytes(static_cast<int64_t>(fileBytes)) << "\n"
+            << "arithmetic  " << artifact::statistic(executable, "flops").value_or(0) << " flops, "
+            << artifact::statistic(executable, "transcendentals").value_or(0)
+            << " transcendentals, " << artifact::statistic(executable, "bytes accessed").value_or(0)
+            << " bytes accessed\n"
             << "for         " << executable.target.cpu << "\n";
 }
 
@@ -65,43 +64,45 @@ Status compile(const CommandLine &line) {
   if (output.empty())
     output = concat(path.substr(0, path.rfind('.')), ".twx");
 
-  mlir::DialectRegistry registry;
-  driver::registerCompilerDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
-  TILEWRIGHT_ASSIGN(auto module, loadProgram(context, path, line.options()));
-
   driver::CompileReport report;
-  driver::CompileRequest request;
-  request.options = line.options();
-  request.report = &report;
-  std::atomic<const char *> stage = "reading";
-  request.progress = [&](const char *name, double) { stage = name; };
-  Result<artifact::Executable> executable = Status(Code::internal, "not compiled");
-  {
-    Progress progress("compiling " + path, [&] { return std::string(stage.load()); });
-    driver::runOnLargeStack([&] { executable = driver::compile(*module, request); });
-  }
-  if (!executable.isOk())
-    return std::move(executable).takeStatus();
-  std::vector<std::byte> bytes = artifact::writeExecutable(*executable);
+  const std::string remarks = line.last("remarks");
+  if (!remarks.empty() && remarks != "all" && remarks != "fuse" && remarks != "tile")
+    return Status(Error::flagValue,
+                  concat("--remarks takes all, fuse or tile, got '", remarks, "'"));
+  TILEWRIGHT_ASSIGN(artifact::Executable executable,
+                    compileFile(path, line.options(), report, !remarks.empty()));
+  std::vector<std::byte> bytes = artifact::writeExecutable(executable);
   TILEWRIGHT_TRY(writeFile(output, {std::span<const std::byte>(bytes)}));
   if (line.has("report"))
-    printReport(report, *executable, bytes.size());
+    printReport(report, executable, bytes.size());
+  if (!remarks.empty())
+    printRemarks(report.remarks, remarks);
   return Status();
 }
 
 } // namespace
 
+void printRemarks(const std::vector<driver::Remark> &remarks, std::string_view stage) {
+  size_t done = 0, missed = 0;
+  for (const driver::Remark &remark : remarks) {
+    if (stage != "all" && remark.stage != stage)
+      continue;
+    ++(remark.isMissed ? missed : done);
+    std::cout << toString(remark);
+  }
+  std::cout << done << " done, " << missed << " missed\n";
+}
+
 const Command compileCommand{
     "compile",
-    "FILE [--output=FILE.twx] [--report]",
+    "FILE [--output=FILE.twx] [--report] [--remarks=all] [--trace=FILE.json]",
     "compiles a program for this machine, or for the chip of --compile.cpu",
     "\nFILE is a StableHLO portable artifact or text in our dialects. The executable holds object\n"
     "code, the plan of what runs when in which memory, constants and the signature; it runs on "
     "any\n"
     "machine that has the chip's features, without a compiler. --compile.dump-dir=DIR keeps the\n"
-    "module after every stage.\n\n"
+    "module after every stage, and remarks.txt: what was fused and what not, each with its "
+    "reason.\n\n"
     "  tilewright compile step.mlirbc --report\n",
     compileFlags,
     compile};

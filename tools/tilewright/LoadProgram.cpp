@@ -1,5 +1,6 @@
 #include "tilewright/import/Import.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/Trace.h"
 #include "tools/tilewright/Command.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -37,6 +38,7 @@ Result<mlir::OwningOpRef<mlir::ModuleOp>> parseText(mlir::MLIRContext &context,
 
 Result<mlir::OwningOpRef<mlir::ModuleOp>>
 loadProgram(mlir::MLIRContext &context, const std::string &path, const Options &options) {
+  trace::Span span("compile", "import");
   loadImportDialects(context);
   TILEWRIGHT_ASSIGN(ArtifactFile file, ArtifactFile::open(path, options.import));
   if (isArtifact(file.bytes()))

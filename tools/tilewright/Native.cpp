@@ -3,9 +3,12 @@
 #include "tilewright/driver/Compile.h"
 #include "tilewright/interpret/Checks.h"
 #include "tilewright/runtime/cpu/Program.h"
+#include "tilewright/runtime/cpu/StepTracer.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/Trace.h"
 
 #include <cstring>
+#include <optional>
 
 using namespace tilewright::interpret;
 
@@ -73,8 +76,10 @@ Result<RuntimeValues> runNative(mlir::ModuleOp module, const RuntimeValues &inpu
   request.options = options;
   TILEWRIGHT_ASSIGN(artifact::Executable executable, driver::compile(module, request));
   Checks resolver;
+  std::optional<trace::Span> loading(std::in_place, "load", "load executable");
   TILEWRIGHT_ASSIGN(auto program,
                     runtime::cpu::Program::load(std::move(executable), {.customCalls = &resolver}));
+  loading.reset();
   const artifact::Executable &loaded = program->executable();
 
   // The context hands out memory aligned to 64 and counts it.
@@ -99,6 +104,10 @@ Result<RuntimeValues> runNative(mlir::ModuleOp module, const RuntimeValues &inpu
   TILEWRIGHT_ASSIGN(std::shared_ptr<std::byte> arena, context.allocate(loaded.arenaBytes[0]));
   TILEWRIGHT_ASSIGN(std::shared_ptr<std::byte> pinned, context.allocate(loaded.arenaBytes[1]));
   runtime::cpu::RunContext run{.pool = pool, .arenas = {arena.get(), pinned.get()}};
+  std::optional<runtime::cpu::StepTracer> tracer;
+  if (trace::isOn())
+    run.tracer = &tracer.emplace();
+  trace::Span span("program", loaded.name.empty() ? "program" : loaded.name);
   TILEWRIGHT_TRY(program->run(parameters, results, run));
   return outputs;
 }

@@ -1,4 +1,4 @@
-// `tilewright print`, `options` and `explain`: commands that only show.
+// `tilewright print` and `options`: commands that only show.
 #include "tilewright/support/Concat.h"
 #include "tools/tilewright/Command.h"
 
@@ -43,18 +43,6 @@ Status printOptions(const CommandLine &line) {
   return Status();
 }
 
-Status explain(const CommandLine &line) {
-  TILEWRIGHT_ASSIGN(std::string id, onlyFile(line, "explain"));
-  for (Error error : allErrors())
-    if (idOf(error) == id) {
-      std::cout << id << " " << stageOf(error) << ": " << summaryOf(error) << "\n"
-                << nameOf(codeOf(error)) << "\nmore: docs/errors/" << id << ".md\n";
-      return Status();
-    }
-  return Status(Error::commandUsage,
-                concat("no error is called '", id, "'; ids look like ", idOf(allErrors().front())));
-}
-
 } // namespace
 
 const Command printCommand{
@@ -69,7 +57,5 @@ const Command printCommand{
 
 const Command optionsCommand{"options", "", "prints the reference of all options",
                              "",        {}, printOptions};
-
-const Command explainCommand{"explain", "E1003", "says what an error id means", "", {}, explain};
 
 } // namespace tilewright::tools

@@ -33,6 +33,7 @@ constexpr Flag runFlags[] = {
     {"partitions", "N", "simulate N ranks that each run the program (default 1)"},
     {"replicas", "N", "simulate N replicas of those ranks (default 1)"},
     {"batch", "LIST", "run many: each line of LIST is FILE INPUT… -> PREFIX"},
+    traceFlag,
 };
 
 /// One program to run.

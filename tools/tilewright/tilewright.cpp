@@ -1,5 +1,6 @@
 // tilewright: the command line. Each subcommand is a file of its own.
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/Trace.h"
 #include "tools/tilewright/Command.h"
 
 #include <iostream>
@@ -73,6 +74,20 @@ static void printHelp(std::ostream &out, const Command &command) {
       << describe(command.flags) << command.details;
 }
 
+/// Runs the command with a timeline of it, if one is asked for.
+static Status run(const Command &command, const CommandLine &line) {
+  const std::string path = line.last("trace", line.options().trace.file);
+  if (path.empty())
+    return command.run(line);
+  trace::nameThread("main");
+  trace::start();
+  Status status = command.run(line);
+  trace::stop();
+  // Also of a command that failed: where its time went is worth as much.
+  Status written = trace::write(path);
+  return status.isOk() ? std::move(written) : std::move(status);
+}
+
 int main(int argc, char **argv) {
   std::vector<std::string_view> arguments(argv + 1, argv + argc);
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "help") {
@@ -96,7 +111,7 @@ int main(int argc, char **argv) {
     }
 
   Result<CommandLine> line = CommandLine::parse(rest, command->flags);
-  Status status = line.isOk() ? command->run(*line) : std::move(line).takeStatus();
+  Status status = line.isOk() ? run(*command, *line) : std::move(line).takeStatus();
   if (!status.isOk())
     std::cerr << status.toString() << "\n";
   return exitCodeOf(status);

@@ -2,40 +2,13 @@
 #include "tilewright/runtime/cpu/CpuCollectives.h"
 #include "tilewright/runtime/cpu/HostMemory.h"
 #include "tilewright/runtime/cpu/Program.h"
-#include "tilewright/support/Trace.h"
+#include "tilewright/runtime/cpu/StepTracer.h"
 
 #include <optional>
 
 namespace tilewright::runtime::cpu {
 
 namespace {
-
-const char *categoryOf(const artifact::Step &step) {
-  struct {
-    const char *operator()(const artifact::LaunchStep &) const { return "kernel"; }
-    const char *operator()(const artifact::LibraryStep &) const { return "library"; }
-    const char *operator()(const artifact::CustomCallStep &) const { return "custom call"; }
-    const char *operator()(const artifact::CopyStep &) const { return "copy"; }
-    const char *operator()(const artifact::WhileStep &) const { return "control"; }
-    const char *operator()(const artifact::BranchStep &) const { return "control"; }
-    const char *operator()(const artifact::CollectiveStartStep &) const { return "collective"; }
-    const char *operator()(const artifact::CollectiveDoneStep &) const { return "collective"; }
-  } name;
-  return std::visit(name, step.action);
-}
-
-/// Steps of a run as spans of the process's trace.
-class StepTracer final : public Tracer {
-public:
-  // A span is a scope, a step is two calls: so spans are kept here, innermost last.
-  void begin(const artifact::Step &step) override {
-    spans.push_back(std::make_unique<trace::Span>(categoryOf(step), step.name));
-  }
-  void end(const artifact::Step &) override { spans.pop_back(); }
-
-private:
-  std::vector<std::unique_ptr<trace::Span>> spans;
-};
 
 /// What the launches of the plan probably take; 0 if it has steps that nobody estimated.
 int64_t estimate(const artifact::Executable &executable) {

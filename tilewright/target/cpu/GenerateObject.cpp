@@ -1,4 +1,5 @@
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/Trace.h"
 #include "tilewright/target/cpu/Codegen.h"
 #include "tilewright/target/cpu/ObjectMerge.h"
 #include "tilewright/target/cpu/emit/BodyEmitter.h"
@@ -81,11 +82,15 @@ struct Part {
       return;
     }
 #endif
-    optimize(code, *machine);
+    {
+      trace::Span span("compile", "optimize kernels");
+      optimize(code, *machine);
+    }
     if (options.dumpLevel == "llvm-optimized")
       dumped.push_back(textOf(code));
     if (options.dumpLevel == "asm")
       dumped.push_back(emitAssembly(*CloneModule(code), *machine));
+    trace::Span span("compile", "emit object code");
     auto made = emitObject(code, *machine);
     if (made.isOk())
       object = *std::move(made);
@@ -136,6 +141,7 @@ Result<ObjectCode> generateObject(mlir::ModuleOp module, const Chip &chip,
         known.try_emplace(fingerprintOf(kernel), std::pair(result.kernels.size(), part));
     if (isNew) {
       next = (next + 1) % parts.size();
+      trace::Span span("compile", row.symbol);
       KernelEmitter emitter(part->builder, kernel);
       emitter.emit(row.symbol);
       row.scratchBytes = emitter.scratchBytes;
@@ -161,7 +167,10 @@ Result<ObjectCode> generateObject(mlir::ModuleOp module, const Chip &chip,
 
   std::vector<std::thread> threads;
   for (size_t i = 1; i < parts.size(); ++i)
-    threads.emplace_back([&, i] { parts[i]->compile(options); });
+    threads.emplace_back([&, i] {
+      trace::nameThread(concat("code ", i));
+      parts[i]->compile(options);
+    });
   parts[0]->compile(options);
   for (std::thread &thread : threads)
     thread.join();

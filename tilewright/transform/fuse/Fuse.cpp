@@ -1,6 +1,7 @@
 // fuse-group: the pass.
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/stablehlo/ControlFlowOps.h"
+#include "tilewright/interpret/Types.h"
 #include "tilewright/transform/fuse/Build.h"
 #include "tilewright/transform/fuse/Passes.h"
 
@@ -13,6 +14,32 @@ namespace tilewright::fuse {
 #include "tilewright/transform/fuse/Passes.h.inc"
 
 namespace {
+
+/// "stablehlo.reduce tensor<8xf32> over 8x8 reduced over [1]": an op, and what its group goes over.
+std::string describe(Groups &groups, Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << op->getName();
+  if (op->getNumResults() > 0)
+    out << " " << op->getResult(0).getType();
+  if (unsigned group = groups.groupOf(op); group != ~0u)
+    out << " over " << groups.groups[group].space.toString();
+  return text;
+}
+
+/// The remark of one decision: who, why, and the two as they are before it.
+void say(Groups &groups, Operation *producer, Operation *consumer, bool joined, StringRef reason) {
+  auto opts = remark::RemarkOpts::name("fuse").category("fuse");
+  auto remark =
+      joined ? remark::passed(consumer->getLoc(), opts) : remark::missed(consumer->getLoc(), opts);
+  remark << remark::add("{0} {1} {2}", consumer->getName().getStringRef().str(),
+                        joined ? "joins" : "does not join",
+                        producer->getName().getStringRef().str())
+         << remark::reason("{0}", reason.str())
+         << remark::metric("Consumer", describe(groups, consumer))
+         << remark::metric("Producer", describe(groups, producer))
+         << remark::metric("ProducerAt", interpret::placeOf(producer->getLoc()));
+}
 
 struct Fuse : impl::FusePassBase<Fuse> {
   using FusePassBase::FusePassBase;
@@ -32,23 +59,15 @@ struct Fuse : impl::FusePassBase<Fuse> {
       if (isa<stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp>(op))
         for (Region &inner : op.getRegions())
           fuseRegion(inner);
+    Groups *decided = nullptr;
     Groups groups(block, {maxOps, maxOperands},
                   [&](Operation *producer, Operation *consumer, bool joined, StringRef reason) {
-                    auto opts = remark::RemarkOpts::name("fuse").category("fuse");
-                    if (joined) {
-                      remark::passed(consumer->getLoc(), opts)
-                          << remark::add("{0} joins {1}", consumer->getName().getStringRef().str(),
-                                         producer->getName().getStringRef().str())
-                          << remark::reason("{0}", reason.str());
-                      return;
-                    }
-                    ++numRefused;
-                    remark::missed(consumer->getLoc(), opts)
-                        << remark::add("{0} does not join {1}",
-                                       consumer->getName().getStringRef().str(),
-                                       producer->getName().getStringRef().str())
-                        << remark::reason("{0}", reason.str());
+                    numRefused += joined ? 0 : 1;
+                    // A program has as many decisions as edges: their words are made for readers.
+                    if (getContext().getRemarkEngine())
+                      say(*decided, producer, consumer, joined, reason);
                   });
+    decided = &groups;
     groups.run();
     BuildCounts counts = buildFusions(block, groups);
     numFusions += counts.fusions;

@@ -37,8 +37,11 @@ public:
         owners.push_back(id);
       }
     arenaBytes = packArena(buffers);
-    for (auto [owner, buffer] : llvm::zip(owners, buffers))
+    for (auto [owner, buffer] : llvm::zip(owners, buffers)) {
       arenaOffsets[owner] = buffer.offset;
+      if (buffer.bytes > 0)
+        arena.append({buffer.offset, align(buffer.bytes), buffer.life.begin, buffer.life.end});
+    }
   }
 
   ArrayAttr allocations() {
@@ -79,6 +82,8 @@ public:
   }
 
   int64_t arenaSize() const { return arenaBytes; }
+  /// See arenaAttr.
+  ArrayRef<int64_t> arenaBuffers() const { return arena; }
 
 private:
   /// The parameter that `value` is a name of. A claimed parameter is in the
@@ -98,6 +103,7 @@ private:
   SmallVector<int64_t> constantOffsets;
   int64_t constantBytes = 0, arenaBytes = 0;
   llvm::DenseMap<unsigned, int64_t> arenaOffsets;
+  SmallVector<int64_t> arena;
 };
 
 struct AssignBuffers : impl::AssignBuffersPassBase<AssignBuffers> {
@@ -118,6 +124,7 @@ struct AssignBuffers : impl::AssignBuffersPassBase<AssignBuffers> {
       return ArrayAttr::get(&getContext(), slices);
     };
     function->setAttr(exec::ExecDialect::allocationsAttr, places.allocations());
+    function->setAttr(arenaAttr, DenseI64ArrayAttr::get(&getContext(), places.arenaBuffers()));
     function->setAttr(exec::ExecDialect::argumentSlicesAttr,
                       ArrayAttr::get(&getContext(), {slicesOf(function.getArguments())}));
     auto annotate = [&](auto &&self, Block &block) -> void {

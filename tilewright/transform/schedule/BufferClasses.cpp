@@ -8,7 +8,6 @@
 #include "tilewright/interpret/Types.h"
 
 #include <algorithm>
-#include <iterator>
 
 using namespace mlir;
 
@@ -33,13 +32,6 @@ int64_t bytesOf(Type type) {
   std::optional<numerics::ElementType> element = interpret::elementTypeOf(tensor.getElementType());
   Result<interpret::Shape> shape = interpret::staticShapeOf(tensor);
   return element && shape.isOk() ? shape->byteCount(*element) : 0;
-}
-
-Segment BufferClasses::Class::hull() const {
-  Segment hull = lives.empty() ? Segment() : lives.front();
-  for (const Segment &life : lives)
-    hull = {std::min(hull.begin, life.begin), std::max(hull.end, life.end)};
-  return hull;
 }
 
 BufferClasses::BufferClasses(func::FuncOp function, const Lifetimes &lifetimes)
@@ -70,7 +62,7 @@ unsigned BufferClasses::idOf(Value value) {
   unsigned id = it->second;
   Class made;
   made.bytes = bytesOf(value.getType());
-  made.lives.push_back(lifetimes.of(value));
+  made.lives.add(lifetimes.of(value));
   if (auto constant = value.getDefiningOp<stablehlo::ConstantOp>()) {
     auto [index, isNewConstant] =
         constantIndex.try_emplace(constant.getValue(), constantValues.size());
@@ -99,13 +91,8 @@ void BufferClasses::join(unsigned into, unsigned from) {
     std::swap(into, from);
   parents[from] = into;
   Class &target = classes[into], &source = classes[from];
-  auto byBegin = [](const Segment &a, const Segment &b) { return a.begin < b.begin; };
-  SmallVector<Segment, 2> lives;
-  std::merge(target.lives.begin(), target.lives.end(), source.lives.begin(), source.lives.end(),
-             std::back_inserter(lives), byBegin);
-  target.lives = std::move(lives);
+  target.lives.add(source.lives);
   target.bytes = std::max(target.bytes, source.bytes);
-  source.lives.clear();
 }
 
 void BufferClasses::joinForced(func::FuncOp function) {
@@ -150,15 +137,14 @@ void BufferClasses::joinForced(func::FuncOp function) {
 
 bool BufferClasses::interfere(const Class &a, const Class &b,
                               function_ref<bool(const Segment &, const Segment &)> mayMeet) {
-  // Ordered by begin; lists are short except for loops with many values.
-  for (const Segment &mine : a.lives)
-    for (const Segment &other : b.lives) {
-      if (other.begin > mine.end)
-        break;
-      if (mine.overlaps(other) && !mayMeet(mine, other))
-        return true;
-    }
-  return false;
+  // A chain of thousands of values asks for one more again and again: the few ask the many.
+  const bool isFirstSmall = a.lives.size() <= b.lives.size();
+  const Lives &few = isFirstSmall ? a.lives : b.lives, &many = isFirstSmall ? b.lives : a.lives;
+  return llvm::any_of(few.segments(), [&](const Segment &one) {
+    return many.anyOverlap(one, [&](const Segment &other) {
+      return isFirstSmall ? !mayMeet(one, other) : !mayMeet(other, one);
+    });
+  });
 }
 
 void BufferClasses::joinInPlace(Operation *op) {

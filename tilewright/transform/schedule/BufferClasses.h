@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_TRANSFORM_SCHEDULE_BUFFERCLASSES_H
 #define TILEWRIGHT_TRANSFORM_SCHEDULE_BUFFERCLASSES_H
 
-#include "tilewright/transform/schedule/Lifetimes.h"
+#include "tilewright/transform/schedule/Lives.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -27,9 +27,9 @@ public:
     Storage storage = Storage::temporary;
     int64_t index = 0; // of the parameter, result or constant
     int64_t bytes = 0;
-    llvm::SmallVector<Segment, 2> lives; // by begin; contents differ between segments
+    Lives lives; // contents differ between segments
     /// From the first to the last moment that any member lives.
-    Segment hull() const;
+    Segment hull() const { return lives.hull(); }
   };
 
   BufferClasses(mlir::func::FuncOp function, const Lifetimes &lifetimes);

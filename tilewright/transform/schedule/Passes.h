@@ -8,6 +8,10 @@
 
 namespace tilewright::schedule {
 
+/// On a scheduled function, for whoever draws its memory: offset, bytes, begin and end of each
+/// buffer of the arena, one after the other. Times are those of Lifetimes.
+inline constexpr llvm::StringLiteral arenaAttr = "exec.arena";
+
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "tilewright/transform/schedule/Passes.h.inc"

@@ -1,0 +1,109 @@
+"""What the compiler says about its decisions: remarks on fusion, and who holds the memory."""
+
+import os
+import pathlib
+import re
+import subprocess
+import xml.etree.ElementTree as xml
+
+import pytest
+
+TOOL = pathlib.Path(os.environ["TILEWRIGHT_BUILD_DIR"]) / "bin" / "tilewright"
+
+# The exponential is read by the add, element for element, and by a transposition, in another order.
+REFUSED = """
+func.func @main(%x: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+  %e = stablehlo.exponential %x : tensor<64x64xf32>
+  %a = stablehlo.add %e, %x : tensor<64x64xf32>
+  %m = stablehlo.dot_general %a, %x, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %n = stablehlo.negate %m : tensor<64x64xf32>
+  return %a, %n : tensor<64x64xf32>, tensor<64x64xf32>
+}
+"""
+
+MATMULS = """
+func.func @main(%x: tensor<128x128xf32>) -> tensor<128x128xf32> {
+  %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>
+  %1 = stablehlo.dot_general %0, %x, contracting_dims = [1] x [0] : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>
+  %2 = stablehlo.dot_general %1, %0, contracting_dims = [1] x [0] : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>
+  %3 = stablehlo.dot_general %2, %x, contracting_dims = [1] x [0] : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>
+  return %3 : tensor<128x128xf32>
+}
+"""
+
+
+def tilewright(*arguments, code=0):
+    done = subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == code, done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+def write(path, text):
+    path.write_text(text)
+    return path
+
+
+def test_remarks_name_ops_lines_spaces_and_the_reason(tmp_path):
+    program = write(tmp_path / "p.mlir", REFUSED)
+    out = tilewright("compile", program, f"--output={tmp_path}/p.twx", "--remarks=fuse")
+    assert (
+        "missed fuse: stablehlo.negate does not join stablehlo.dot_general\n"
+        f"  stablehlo.negate tensor<64x64xf32> over 64x64 at {program}:6:8\n"
+        f"  stablehlo.dot_general tensor<64x64xf32> at {program}:5:8\n"
+        "  reason: it is not an op that a kernel is generated for\n"
+    ) in out
+    assert (
+        "done fuse: stablehlo.add joins stablehlo.exponential\n"
+        f"  stablehlo.add tensor<64x64xf32> over 64x64 at {program}:4:8\n"
+    ) in out
+    assert re.search(r"^\d+ done, \d+ missed$", out, re.MULTILINE)
+
+
+def test_a_limit_is_named_where_it_stops_a_join(tmp_path):
+    program = write(tmp_path / "p.mlir", REFUSED)
+    out = tilewright("explain", "fusion", program, "--fuse.max-ops=1")
+    assert "stablehlo.add does not join stablehlo.exponential" in out
+    assert "reason: the kernel would have more than fuse.max-ops ops" in out
+
+
+def test_other_stages_and_other_words(tmp_path):
+    program = write(tmp_path / "p.mlir", REFUSED)
+    assert "fuse:" not in tilewright("compile", program, f"--output={tmp_path}/p.twx", "--remarks=tile")
+    assert "E0004" in tilewright("compile", program, "--remarks=fusion", code=2)
+
+
+def test_dumps_have_the_remarks_beside_them(tmp_path):
+    program = write(tmp_path / "p.mlir", REFUSED)
+    for _ in range(2):  # a second compilation begins the file anew
+        tilewright("compile", program, f"--output={tmp_path}/p.twx", f"--compile.dump-dir={tmp_path}/dump")
+    assert (tmp_path / "dump/remarks.txt").read_text().count("stablehlo.negate does not join") == 1
+
+
+@pytest.mark.parametrize("source", ["program", "executable"])
+def test_memory_shows_who_holds_the_arena(tmp_path, source):
+    program = write(tmp_path / "m.mlir", MATMULS)
+    report = tilewright("compile", program, f"--output={tmp_path}/m.twx", "--report")
+    file = program if source == "program" else tmp_path / "m.twx"
+    out = tilewright("explain", "memory", file, f"--output={tmp_path}/m.svg")
+    peak = int(re.search(r"temporaries +(\d+) bytes at the peak", out)[1])
+    arena, lost = map(int, re.search(r"arena +(\d+) bytes, of which (\d+) are lost", out).groups())
+    # Three products are alive while the third is computed from the first two.
+    assert peak == arena == 3 * 128 * 128 * 4 and lost == 0
+    assert f"temporaries {arena >> 10} KiB" in report
+    assert "step 2 of 4: dot_general" in out
+    holders = re.findall(r"^ +(\d+) +33% +(\d) - +(\d)  dot_general at .*m\.mlir:(\d):8$", out, re.MULTILINE)
+    assert holders == [("65536", "0", "2", "3"), ("65536", "1", "2", "4"), ("65536", "2", "3", "5")]
+
+    picture = xml.parse(tmp_path / "m.svg").getroot()
+    names = {"svg": "http://www.w3.org/2000/svg"}
+    rectangles = picture.findall(".//svg:rect[@class='buffer']", names)
+    assert len(rectangles) == 3
+    assert all("dot_general at" in rectangle.find("svg:title", names).text for rectangle in rectangles)
+    words = " ".join(text.text for text in picture.findall(".//svg:text", names))
+    assert "peak: 192 KiB" in words and "who holds it at the peak" in words
+
+
+def test_a_file_that_is_neither_is_refused(tmp_path):
+    assert "E0010" in tilewright("explain", "memory", write(tmp_path / "x.mlir", "nothing"), code=2)
+    assert "E0005" in tilewright("explain", "E9999", code=2)
+    assert "E0005" in tilewright("explain", "memory", "a", "b", code=2)

@@ -1,0 +1,221 @@
+#include "tilewright/driver/Costs.h"
+
+#include "tilewright/artifact/Statistics.h"
+#include "tilewright/dialect/stablehlo/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/CallOps.h"
+#include "tilewright/dialect/stablehlo/ControlFlowOps.h"
+#include "tilewright/dialect/stablehlo/IndexingOps.h"
+#include "tilewright/dialect/stablehlo/LinearAlgebraOps.h"
+#include "tilewright/dialect/stablehlo/ReductionOps.h"
+#include "tilewright/dialect/stablehlo/UnaryOps.h"
+#include "tilewright/support/Concat.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace tilewright::driver {
+
+namespace {
+
+double elementsOf(Type type) {
+  double count = 1;
+  for (int64_t size : cast<ShapedType>(type).getShape())
+    count *= static_cast<double>(std::max<int64_t>(size, 0));
+  return count;
+}
+
+bool isFloat(Type type) {
+  auto shaped = dyn_cast<RankedTensorType>(type);
+  return shaped && isa<FloatType, ComplexType>(shaped.getElementType());
+}
+
+bool isTranscendental(Operation *op) {
+  return isa<stablehlo::CbrtOp, stablehlo::CosineOp, stablehlo::ExponentialOp,
+             stablehlo::ExponentialMinusOneOp, stablehlo::LogOp, stablehlo::LogPlusOneOp,
+             stablehlo::LogisticOp, stablehlo::RsqrtOp, stablehlo::SineOp, stablehlo::SqrtOp,
+             stablehlo::TanOp, stablehlo::TanhOp, stablehlo::PowerOp, stablehlo::Atan2Op>(op);
+}
+
+/// What one element of an elementwise op costs; conversions and choices are no arithmetic.
+Arithmetic ofElement(Operation *op) {
+  if (isTranscendental(op))
+    return {0, 1};
+  if (auto composite = dyn_cast<stablehlo::CompositeOp>(op))
+    return composite.getName().starts_with("chlo.") ? Arithmetic{0, 1} : Arithmetic{};
+  const bool counts =
+      isa<stablehlo::AbsOp, stablehlo::NegateOp, stablehlo::SignOp, stablehlo::CeilOp,
+          stablehlo::FloorOp, stablehlo::RoundNearestAfzOp, stablehlo::RoundNearestEvenOp,
+          stablehlo::AddOp, stablehlo::SubtractOp, stablehlo::MultiplyOp, stablehlo::DivideOp,
+          stablehlo::RemainderOp, stablehlo::MaximumOp, stablehlo::MinimumOp, stablehlo::ClampOp,
+          stablehlo::CompareOp>(op);
+  return counts ? Arithmetic{1, 0} : Arithmetic{};
+}
+
+/// The ops of a scalar function, each once.
+Arithmetic ofBody(Region &body) {
+  Arithmetic sum;
+  body.walk([&](Operation *op) {
+    if (op->getNumOperands() == 0 || !isFloat(op->getOperand(0).getType()))
+      return;
+    Arithmetic one = ofElement(op);
+    sum.flops += one.flops;
+    sum.transcendentals += one.transcendentals;
+  });
+  return sum;
+}
+
+Arithmetic times(Arithmetic one, double count) {
+  return {one.flops * count, one.transcendentals * count};
+}
+
+/// An op that has no blocks of the plan inside.
+Arithmetic ofOp(Operation *op) {
+  if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op)) {
+    double sums = 1;
+    auto lhs = cast<ShapedType>(dot.getLhs().getType());
+    for (int64_t dim : dot.getDotDimensionNumbers().getLhsContractingDimensions())
+      sums *= static_cast<double>(lhs.getDimSize(dim));
+    return {2 * sums * elementsOf(dot.getType()), 0};
+  }
+  if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op)) {
+    auto kernel = cast<ShapedType>(convolution.getRhs().getType());
+    int64_t outputs =
+        kernel.getDimSize(convolution.getDimensionNumbers().getKernelOutputFeatureDimension());
+    double sums = outputs > 0 ? elementsOf(kernel) / static_cast<double>(outputs) : 0;
+    return {2 * sums * elementsOf(convolution.getType()), 0};
+  }
+  if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op))
+    return times(ofBody(reduce.getBody()), elementsOf(reduce.getInputs()[0].getType()) -
+                                               elementsOf(reduce.getResult(0).getType()));
+  if (auto window = dyn_cast<stablehlo::ReduceWindowOp>(op)) {
+    double size = 1;
+    for (int64_t dim : window.getWindowDimensions())
+      size *= static_cast<double>(dim);
+    return times(ofBody(window.getBody()), elementsOf(window.getResult(0).getType()) * (size - 1));
+  }
+  if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op))
+    return times(ofBody(scatter->getRegion(0)), elementsOf(scatter.getUpdates()[0].getType()));
+  if (auto cholesky = dyn_cast<stablehlo::CholeskyOp>(op)) {
+    auto order = static_cast<double>(cast<ShapedType>(cholesky.getType()).getShape().back());
+    return {elementsOf(cholesky.getType()) * order / 3, 0};
+  }
+  if (auto solve = dyn_cast<stablehlo::TriangularSolveOp>(op)) {
+    auto order = static_cast<double>(cast<ShapedType>(solve.getA().getType()).getShape().back());
+    return {elementsOf(solve.getType()) * order, 0};
+  }
+  if (auto fft = dyn_cast<stablehlo::FftOp>(op)) {
+    double length = 1;
+    for (int64_t size : fft.getFftLength())
+      length *= static_cast<double>(size);
+    // The usual count of the radix-2 algorithm.
+    return {5 * elementsOf(fft.getType()) * std::log2(std::max(length, 1.0)), 0};
+  }
+  if (op->getNumOperands() == 0 || op->getNumResults() == 0 ||
+      !isFloat(op->getOperand(0).getType()))
+    return {};
+  return times(ofElement(op), elementsOf(op->getResult(0).getType()));
+}
+
+double total(const CostsByOp &costs) {
+  double sum = 0;
+  for (const auto &[name, cost] : costs)
+    sum += cost.flops + cost.transcendentals;
+  return sum;
+}
+
+CostsByOp ofBlock(Block &block) {
+  CostsByOp costs;
+  auto add = [&](const CostsByOp &more, double factor) {
+    for (const auto &[name, cost] : more) {
+      Arithmetic &sum = costs[name];
+      sum.flops += cost.flops * factor;
+      sum.transcendentals += cost.transcendentals * factor;
+    }
+  };
+  for (Operation &op : block) {
+    if (auto loop = dyn_cast<stablehlo::WhileOp>(op)) {
+      auto count = loop->getAttrOfType<IntegerAttr>("exec.trip_count");
+      double turns = count ? static_cast<double>(count.getInt()) : 1;
+      add(ofBlock(loop.getCond().front()), turns + 1);
+      add(ofBlock(loop.getBody().front()), turns);
+    } else if (isa<stablehlo::IfOp, stablehlo::CaseOp>(op)) {
+      CostsByOp dearest;
+      for (Region &region : op.getRegions())
+        if (CostsByOp branch = ofBlock(region.front()); total(branch) > total(dearest))
+          dearest = std::move(branch);
+      add(dearest, 1);
+    } else if (Arithmetic cost = ofOp(&op); cost.flops > 0 || cost.transcendentals > 0) {
+      add({{op.getName().stripDialect().str(), cost}}, 1);
+    }
+  }
+  return costs;
+}
+
+/// Bytes that one step reads and writes by itself.
+double bytesOf(const artifact::Step &step) {
+  using namespace artifact;
+  double sum = 0;
+  auto addAll = [&](const auto &operands) {
+    for (const Operand &operand : operands)
+      sum += static_cast<double>(operand.slice.bytes);
+  };
+  if (auto *launch = std::get_if<LaunchStep>(&step.action)) {
+    for (const Slice &slice : launch->buffers)
+      sum += static_cast<double>(slice.bytes);
+  } else if (auto *library = std::get_if<LibraryStep>(&step.action)) {
+    addAll(library->operands), addAll(library->results);
+  } else if (auto *call = std::get_if<CustomCallStep>(&step.action)) {
+    addAll(call->operands), addAll(call->results);
+  } else if (auto *collective = std::get_if<CollectiveStartStep>(&step.action)) {
+    addAll(collective->operands), addAll(collective->results);
+  } else if (auto *copy = std::get_if<CopyStep>(&step.action)) {
+    sum += static_cast<double>(copy->from.bytes + copy->to.bytes);
+  }
+  return sum;
+}
+
+double bytesOf(const artifact::Executable &executable, artifact::Index block) {
+  double sum = 0;
+  for (const artifact::Step &step : executable.blocks[block].steps) {
+    sum += bytesOf(step);
+    if (auto *loop = std::get_if<artifact::WhileStep>(&step.action)) {
+      double turns = loop->tripCount >= 0 ? static_cast<double>(loop->tripCount) : 1;
+      sum += turns * (bytesOf(executable, loop->condition) + bytesOf(executable, loop->body));
+    } else if (auto *branch = std::get_if<artifact::BranchStep>(&step.action)) {
+      double most = 0;
+      for (artifact::Index inner : branch->blocks)
+        most = std::max(most, bytesOf(executable, inner));
+      sum += most;
+    }
+  }
+  return sum;
+}
+
+} // namespace
+
+CostsByOp countArithmetic(ModuleOp module) {
+  auto function = module.lookupSymbol<func::FuncOp>("main");
+  return function && !function.isExternal() ? ofBlock(function.getBody().front()) : CostsByOp();
+}
+
+void addCosts(artifact::Executable &executable, const CostsByOp &costs) {
+  Arithmetic sum;
+  for (const auto &[name, cost] : costs) {
+    sum.flops += cost.flops;
+    sum.transcendentals += cost.transcendentals;
+  }
+  artifact::addStatistic(executable, "flops", sum.flops);
+  artifact::addStatistic(executable, "transcendentals", sum.transcendentals);
+  artifact::addStatistic(executable, "bytes accessed", bytesOf(executable, 0));
+  for (const auto &[name, cost] : costs) {
+    if (cost.flops > 0)
+      artifact::addStatistic(executable, concat("flops of ", name), cost.flops);
+    if (cost.transcendentals > 0)
+      artifact::addStatistic(executable, concat("transcendentals of ", name), cost.transcendentals);
+  }
+}
+
+} // namespace tilewright::driver

@@ -1,0 +1,100 @@
+// What programs cost, against what a person counts.
+#include "tilewright/driver/Costs.h"
+#include "tilewright/artifact/MemoryTimeline.h"
+#include "tilewright/artifact/Statistics.h"
+#include "tilewright/driver/Compile.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace tilewright;
+using namespace tilewright::driver;
+
+namespace {
+
+class Costs : public testing::Test {
+protected:
+  Costs() {
+    mlir::DialectRegistry registry;
+    registerCompilerDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+  }
+  artifact::Executable compileText(llvm::StringRef text) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    EXPECT_TRUE(module);
+    Result<artifact::Executable> made = compile(*module, {});
+    EXPECT_TRUE(made.isOk());
+    return *std::move(made);
+  }
+  mlir::MLIRContext context;
+};
+
+TEST_F(Costs, AProductCountsTwoForEachTerm) {
+  artifact::Executable made = compileText(R"(
+    func.func @main(%x: tensor<8x16xf32>, %y: tensor<16x32xf32>) -> tensor<8x32xf32> {
+      %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0]
+          : (tensor<8x16xf32>, tensor<16x32xf32>) -> tensor<8x32xf32>
+      %1 = stablehlo.exponential %0 : tensor<8x32xf32>
+      %2 = stablehlo.add %1, %0 : tensor<8x32xf32>
+      return %2 : tensor<8x32xf32>
+    })");
+  EXPECT_EQ(artifact::statistic(made, "flops of dot_general"), 2 * 8 * 16 * 32);
+  EXPECT_EQ(artifact::statistic(made, "flops of add"), 8 * 32);
+  EXPECT_EQ(artifact::statistic(made, "flops"), 2 * 8 * 16 * 32 + 8 * 32);
+  EXPECT_EQ(artifact::statistic(made, "transcendentals"), 8 * 32);
+  // The product reads both operands and writes its result, which the fusion reads to write its own.
+  EXPECT_EQ(artifact::statistic(made, "bytes accessed"), 4 * (8 * 16 + 16 * 32 + 3 * 8 * 32));
+}
+
+TEST_F(Costs, AReductionCountsWhatItFoldsAndALoopItsTurns) {
+  artifact::Executable made = compileText(R"(
+    func.func @main(%x: tensor<64xf32>) -> (tensor<f32>, tensor<64xf32>) {
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0]
+          : (tensor<64xf32>, tensor<f32>) -> tensor<f32>
+      %i = stablehlo.constant dense<0> : tensor<i32>
+      %n = stablehlo.constant dense<100> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %r:2 = stablehlo.while(%k = %i, %v = %x) : tensor<i32>, tensor<64xf32>
+        cond {
+          %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %c : tensor<i1>
+        } do {
+          %k1 = stablehlo.add %k, %one : tensor<i32>
+          %v1 = stablehlo.multiply %v, %v : tensor<64xf32>
+          stablehlo.return %k1, %v1 : tensor<i32>, tensor<64xf32>
+        }
+      return %sum, %r#1 : tensor<f32>, tensor<64xf32>
+    })");
+  EXPECT_EQ(artifact::statistic(made, "flops of reduce"), 63);
+  EXPECT_EQ(artifact::statistic(made, "flops of multiply"), 100 * 64);
+  EXPECT_EQ(artifact::statistic(made, "flops"), 63 + 100 * 64) << "integers are no floats";
+}
+
+/// Two large temporaries, one after the other in the plan, and a third beside each.
+TEST_F(Costs, TheMemoryTimelineFillsTheArenaAndNothingOverlaps) {
+  artifact::Executable made = compileText(R"(
+    func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+      %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      %1 = stablehlo.dot_general %0, %x, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      %2 = stablehlo.dot_general %1, %0, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      %3 = stablehlo.dot_general %2, %x, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      return %3 : tensor<64x64xf32>
+    })");
+  std::optional<artifact::MemoryTimeline> memory = artifact::MemoryTimeline::of(made);
+  ASSERT_TRUE(memory);
+  EXPECT_EQ(memory->peakBytes, made.arenaBytes[0]);
+  EXPECT_EQ(memory->peakBytes, 3 * 64 * 64 * 4);
+  EXPECT_EQ(memory->steps.size(), 4u);
+  for (const auto &a : memory->buffers)
+    for (const auto &b : memory->buffers)
+      if (&a != &b && a.begin <= b.end && b.begin <= a.end) {
+        EXPECT_TRUE(a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset);
+      }
+}
+
+} // namespace

@@ -1,0 +1,41 @@
+#include "tools/tilewright/CompileFile.h"
+
+#include "tilewright/support/Concat.h"
+#include "tilewright/support/Progress.h"
+#include "tools/tilewright/Command.h"
+
+#include "mlir/IR/MLIRContext.h"
+
+#include <atomic>
+
+namespace tilewright::tools {
+
+Result<artifact::Executable> compileFile(const std::string &path, const Options &options,
+                                         driver::CompileReport &report, bool wantsRemarks) {
+  mlir::DialectRegistry registry;
+  driver::registerCompilerDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+
+  driver::CompileRequest request;
+  request.options = options;
+  request.report = &report;
+  request.wantsRemarks = wantsRemarks;
+  std::atomic<const char *> stage = "reading";
+  request.progress = [&](const char *name, double) { stage = name; };
+  Progress progress("compiling " + path, [&] { return std::string(stage.load()); });
+  TILEWRIGHT_ASSIGN(auto module, loadProgram(context, path, options));
+  Result<artifact::Executable> executable = Status(Code::internal, "not compiled");
+  driver::runOnLargeStack([&] { executable = driver::compile(*module, request); });
+  return executable;
+}
+
+std::string humanBytes(int64_t bytes) {
+  if (bytes < 10'240)
+    return concat(bytes, " B");
+  if (bytes < (int64_t(10) << 20))
+    return concat(bytes >> 10, " KiB");
+  return concat(bytes >> 20, " MiB");
+}
+
+} // namespace tilewright::tools

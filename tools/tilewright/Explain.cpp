@@ -1,0 +1,96 @@
+// `tilewright explain`: what an error means, why ops were fused or not, who holds the memory.
+#include "tilewright/artifact/Format.h"
+#include "tilewright/artifact/Reader.h"
+#include "tilewright/import/ArtifactFile.h"
+#include "tilewright/support/Concat.h"
+#include "tools/tilewright/Command.h"
+#include "tools/tilewright/CompileFile.h"
+#include "tools/tilewright/Files.h"
+#include "tools/tilewright/MemoryPicture.h"
+
+#include <iostream>
+
+namespace tilewright::tools {
+namespace {
+
+constexpr Flag explainFlags[] = {
+    {"output", "FILE.svg", "for memory: where the picture goes (default: FILE with .memory.svg)"},
+    traceFlag,
+};
+
+Status explainError(const std::string &id) {
+  for (Error error : allErrors())
+    if (idOf(error) == id) {
+      std::cout << id << " " << stageOf(error) << ": " << summaryOf(error) << "\n"
+                << nameOf(codeOf(error)) << "\nmore: docs/errors/" << id << ".md\n";
+      return Status();
+    }
+  return Status(Error::commandUsage,
+                concat("no error is called '", id, "'; ids look like ", idOf(allErrors().front()),
+                       ", and fusion and memory take a FILE"));
+}
+
+Status explainFusion(const std::string &path, const CommandLine &line) {
+  driver::CompileReport report;
+  TILEWRIGHT_TRY(compileFile(path, line.options(), report, /*wantsRemarks=*/true).takeStatus());
+  printRemarks(report.remarks, "all");
+  return Status();
+}
+
+/// An executable file, or a program, which is compiled.
+Result<artifact::Executable> readOrCompile(const std::string &path, const CommandLine &line) {
+  {
+    TILEWRIGHT_ASSIGN(ArtifactFile file, ArtifactFile::open(path, line.options().import));
+    std::span<const std::byte> bytes = file.bytes();
+    std::string_view start(reinterpret_cast<const char *>(bytes.data()),
+                           std::min(bytes.size(), artifact::magic.size()));
+    if (start == artifact::magic)
+      return artifact::readExecutable(bytes);
+  }
+  driver::CompileReport report;
+  return compileFile(path, line.options(), report);
+}
+
+Status explainMemory(const std::string &path, const CommandLine &line) {
+  TILEWRIGHT_ASSIGN(artifact::Executable executable, readOrCompile(path, line));
+  std::optional<artifact::MemoryTimeline> memory = artifact::MemoryTimeline::of(executable);
+  if (!memory)
+    return Status(Error::commandUsage,
+                  concat(path, " has no steps, or does not say how its memory is used; compile it "
+                               "again with this version"));
+  std::string output = line.last("output");
+  if (output.empty())
+    output = concat(path.substr(0, path.rfind('.')), ".memory.svg");
+  const std::string picture = memoryPicture(executable, *memory);
+  TILEWRIGHT_TRY(writeFile(output, {std::as_bytes(std::span(picture))}));
+  std::cout << memoryTable(executable, *memory) << "\npicture      " << output << "\n";
+  return Status();
+}
+
+Status explain(const CommandLine &line) {
+  const std::vector<std::string> &words = line.files();
+  if (words.size() == 2 && words[0] == "memory")
+    return explainMemory(words[1], line);
+  if (words.size() == 2 && words[0] == "fusion")
+    return explainFusion(words[1], line);
+  TILEWRIGHT_ASSIGN(std::string id, onlyFile(line, "explain"));
+  return explainError(id);
+}
+
+} // namespace
+
+const Command explainCommand{
+    "explain",
+    "E1003 | fusion FILE | memory FILE [--output=FILE.svg]",
+    "says what an error means, why ops were fused or not, who holds the memory",
+    "\nFILE is a StableHLO portable artifact or text in our dialects, which is compiled; for "
+    "memory "
+    "also\n"
+    "an executable. fusion lists each decision with the two ops, their source lines and the "
+    "reason.\n"
+    "memory prints who holds the temporaries at the peak, and draws bytes alive over the plan.\n\n"
+    "  tilewright explain memory step.mlirbc --output=step.svg\n",
+    explainFlags,
+    explain};
+
+} // namespace tilewright::tools
