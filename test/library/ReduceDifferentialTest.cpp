@@ -4,6 +4,7 @@
 #include "tilewright/interpret/kernels/ReduceWindow.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tilewright::runtime::cpu {
 
@@ -259,6 +260,51 @@ TEST(ReduceDifferential, Windows) {
     expectSame(
         call, *expected,
         concat("reduce_window ", round, operation.name, numerics::spelling(type), listed(dims)));
+  }
+}
+
+TEST(ReduceDifferential, SmallWindowsAndShortRunsRoundAsTheBodySays) {
+  // Elements of many magnitudes, so that every other order of rounding shows.
+  Random random(19);
+  for (int round = 0; round < 200; ++round) {
+    const bool isRun = round % 2 == 0;
+    const ElementType type = isRun ? random.oneOf({ElementType::bf16, ElementType::f16})
+                                   : random.oneOf({ElementType::f32, ElementType::f64});
+    const int64_t rank = random.number(2, 4);
+    const Dims dims = random.dims(rank, 2, 9);
+    std::vector<WindowDimension> window(static_cast<size_t>(rank));
+    if (isRun) {
+      const auto along = static_cast<size_t>(random.number(0, rank - 1));
+      window[along].size = dims[along];
+      window[along].padLow = dims[along] - 1;
+    } else {
+      const auto first = static_cast<size_t>(random.number(0, rank - 2));
+      for (size_t along :
+           {first, static_cast<size_t>(random.number(int64_t(first) + 1, rank - 1))}) {
+        window[along].size = random.number(1, 3);
+        window[along].stride = random.number(1, 3);
+        window[along].baseDilation = random.number(0, 3) == 0 ? 2 : 1;
+        window[along].windowDilation = random.number(0, 3) == 0 ? 2 : 1;
+        window[along].padLow = random.number(-1, 2);
+        window[along].padHigh = random.number(-1, 2);
+      }
+    }
+    TestBuffer values({type, dims});
+    for (int64_t i = 0; i < values.count(); ++i)
+      values.set(i, interpret::operationFor(interpret::ScalarOp::convert, ElementType::f64, type)(
+                        Scalar::ofReal(std::ldexp(double(random.number(-999, 999)) / 999,
+                                                  int(random.number(-6, 6)))),
+                        {}, {}));
+    std::vector<Attribute> attributes = attributesOf(window);
+    attributes.push_back(text("body", "add"));
+    TestCall call("reduce_window", attributes);
+    call.operand(std::move(values)).operand(random.buffer(type, {}, 0, 0));
+    auto expected = interpret::reduceWindow(std::vector{tensorOf(call.operands[0])},
+                                            std::vector{tensorOf(call.operands[1])}, window,
+                                            ScalarFunction::single(ScalarOp::add, type), context);
+    ASSERT_TRUE(expected.isOk());
+    expectSame(call, *expected,
+               concat("reduce_window ", round, numerics::spelling(type), listed(dims)));
   }
 }
 

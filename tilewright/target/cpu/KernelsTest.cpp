@@ -91,6 +91,34 @@ TEST_P(Kernels, AddsElements) {
     EXPECT_EQ(out[i], x[i] + 1.5f);
 }
 
+TEST_P(Kernels, RoundsToOneFormatAfterTheOther) {
+  // What is known of a number as an f16 says nothing of it as an f8.
+  LoadedKernels kernels = compile(R"(
+    tile.kernel @round grid [1] inputs 1 {
+    ^bb0(%p: index, %x: memref<20xf32>, %r: memref<20xf32>):
+      %o = arith.constant 0 : index
+      %a = tile.load %x[%o] : memref<20xf32> -> tensor<20xf32>
+      %s = tile.map(%a) : (tensor<20xf32>) -> tensor<20xf32> {
+      ^bb0(%e: f32):
+        %h = arith.truncf %e : f32 to f16
+        %f = arith.extf %h : f16 to f32
+        %q = arith.truncf %f : f32 to f8E5M2
+        %g = arith.extf %q : f8E5M2 to f32
+        tile.yield %g : f32
+      }
+      tile.store %s, %r[%o] : tensor<20xf32>, memref<20xf32>
+    })");
+  Buffer<float> x(20), r(20);
+  for (size_t i = 0; i < 20; ++i)
+    x[i] = float(i) - 10;
+  kernels.run("round", {x, r});
+  for (size_t i = 0; i < 20; ++i) {
+    // Two bits after the first: whole numbers up to 8 are kept, 9 lies between 8 and 10.
+    const float expected = std::fabs(x[i]) == 9 ? std::copysign(8.0f, x[i]) : x[i];
+    EXPECT_EQ(r[i], expected);
+  }
+}
+
 TEST_P(Kernels, DropsWhatIsOutside) {
   LoadedKernels kernels = compile(R"(
     tile.kernel @scale grid [4] inputs 1 {

@@ -38,8 +38,9 @@ SmallVector<std::pair<Value, Bound>> KernelEmitter::leaving(const Edge &edge, co
     if (bound.step == 1 && tiling.isInside(access, bound.size, /*keptOnly=*/true))
       continue;
     auto type = RankedTensorType::get(shape, builder.getIndexType());
-    if (shape.empty() || (!access.follows() && access.size == 1)) {
-      // One index for all.
+    const bool isKnown = !access.follows() && access.position < 0;
+    if (shape.empty() || (isKnown && access.size == 1)) {
+      // One index for all. What only the run knows comes from a dimension, so the shape has one.
       auto op = MapOp::create(builder, loc, TypeRange(type), ValueRange());
       OpBuilder::InsertionGuard guard(builder);
       builder.createBlock(&op.getBody());

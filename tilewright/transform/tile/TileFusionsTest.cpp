@@ -68,6 +68,37 @@ TEST(TileFusions, WhatIsEmptyKeepsItsMeaning) {
     EXPECT_EQ(compareWithTiled(text, 1), "");
 }
 
+TEST(TileFusions, APlaceThatOnlyTheRunKnowsChoosesThePiece) {
+  // One element of what is joined or padded: no dimension is left that could count.
+  const char *bodies[] = {
+      R"(func.func @main(%x: tensor<1xi64>, %y: tensor<2xi64>, %p: tensor<i32>) -> tensor<5xi64> {
+        %r = exec.fusion "f" (%x, %y, %p)
+            : (tensor<1xi64>, tensor<2xi64>, tensor<i32>) -> tensor<5xi64> {
+        ^bb0(%a: tensor<1xi64>, %b: tensor<2xi64>, %at: tensor<i32>):
+          %c = stablehlo.concatenate %a, %b, dim = 0
+              : (tensor<1xi64>, tensor<2xi64>) -> tensor<3xi64>
+          %s = stablehlo.dynamic_slice %c, %at, sizes = [1] : (tensor<3xi64>, tensor<i32>) -> tensor<1xi64>
+          %v = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<1xi64>) -> tensor<5xi64>
+          exec.yield %v : tensor<5xi64>
+        }
+        return %r : tensor<5xi64>
+      })",
+      R"(func.func @main(%x: tensor<4xf32>, %z: tensor<f32>, %p: tensor<i32>) -> tensor<1xf32> {
+        %r = exec.fusion "f" (%x, %z, %p)
+            : (tensor<4xf32>, tensor<f32>, tensor<i32>) -> tensor<1xf32> {
+        ^bb0(%a: tensor<4xf32>, %b: tensor<f32>, %at: tensor<i32>):
+          %c = stablehlo.pad %a, %b, low = [3], high = [2], interior = [0]
+              : (tensor<4xf32>, tensor<f32>) -> tensor<9xf32>
+          %s = stablehlo.dynamic_slice %c, %at, sizes = [1] : (tensor<9xf32>, tensor<i32>) -> tensor<1xf32>
+          exec.yield %s : tensor<1xf32>
+        }
+        return %r : tensor<1xf32>
+      })"};
+  for (const char *text : bodies)
+    for (uint64_t seed = 0; seed < 16; ++seed)
+      EXPECT_EQ(compareWithTiled(text, seed), "");
+}
+
 TEST(TileFusions, ProgramsOfJaxKeepTheirMeaning) {
   const char *folder = std::getenv("TILEWRIGHT_TEST_FOLDER");
   int checked = 0;

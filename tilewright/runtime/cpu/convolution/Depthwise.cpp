@@ -23,7 +23,9 @@ static ElementType sumsOf(const ConvolutionShape &shape) {
 }
 
 bool Depthwise::isSuited(const ConvolutionShape &shape) {
-  return shape.groups >= 4 && shape.groupOutputs <= 4 && !numerics::isComplex(shape.resultType);
+  // Of few features there is no product to speak of: its columns would not fill a vector.
+  const bool isNarrow = shape.groups >= 4 || (shape.groups >= 2 && shape.groupInputs <= 4);
+  return isNarrow && shape.groupOutputs <= 4 && !numerics::isComplex(shape.resultType);
 }
 
 Depthwise::Depthwise(const ConvolutionShape &shape, std::vector<Axis> phase)

@@ -156,15 +156,36 @@ void multiplyPanels(int64_t summed, const void *lhsPanel, const void *rhsPanel, 
                                                                 rows, columns, add);
 }
 
+/// sum += left * right in fused multiply-adds, of which each product has two.
+struct FusedComplex {
+  template <typename V>
+  static void add(V &real, V &imag, V leftReal, V leftImag, V rightReal, V rightImag) {
+    real += leftReal * rightReal;
+    real -= leftImag * rightImag;
+    imag += leftReal * rightImag;
+    imag += leftImag * rightReal;
+  }
+};
+/// sum += left * right, the product rounded as `multiply` rounds it: a number times its
+/// conjugate is real, and a complex number times a real one is what two reals would give.
+struct RoundedComplex {
+  template <typename V>
+  static void add(V &real, V &imag, V leftReal, V leftImag, V rightReal, V rightImag) {
+#pragma clang fp contract(off)
+    real += leftReal * rightReal - leftImag * rightImag;
+    imag += leftReal * rightImag + leftImag * rightReal;
+  }
+};
+/// Sums of so many products are rounded, longer ones fused: there the time counts.
+constexpr int64_t mostRoundedComplex = 64;
+
 /// Complex types: panels are [summed][real and imaginary][line], so that products need no
 /// shuffles; sums are interleaved again at the end.
-template <typename T, int length, int rowCount, int vectors>
-void multiplyComplexPanels(int64_t summed, const void *lhsPanel, const void *rhsPanel,
-                           void *resultSums, int64_t stride, int64_t rows, int64_t columns,
-                           bool add) {
+template <typename Arithmetic, typename T, int length, int rowCount, int vectors>
+inline void multiplyComplexPanelsWith(int64_t summed, const T *lhs, const T *rhs, T *out,
+                                      int64_t stride, int64_t rows, int64_t columns, bool add) {
   using V = typename VectorOf<T, length>::Type;
   constexpr int width = length * vectors;
-  const T *lhs = static_cast<const T *>(lhsPanel), *rhs = static_cast<const T *>(rhsPanel);
   V real[rowCount][vectors] = {}, imag[rowCount][vectors] = {};
   for (int64_t k = 0; k < summed; ++k, lhs += 2 * rowCount, rhs += 2 * width) {
     TILEWRIGHT_UNROLL
@@ -172,13 +193,9 @@ void multiplyComplexPanels(int64_t summed, const void *lhsPanel, const void *rhs
       const V rightReal = loadVector<V>(rhs + j * length);
       const V rightImag = loadVector<V>(rhs + width + j * length);
       TILEWRIGHT_UNROLL
-      for (int i = 0; i < rowCount; ++i) {
-        const V leftReal = lhs[i], leftImag = lhs[rowCount + i];
-        real[i][j] += leftReal * rightReal;
-        real[i][j] -= leftImag * rightImag;
-        imag[i][j] += leftReal * rightImag;
-        imag[i][j] += leftImag * rightReal;
-      }
+      for (int i = 0; i < rowCount; ++i)
+        Arithmetic::add(real[i][j], imag[i][j], V(lhs[i]), V(lhs[rowCount + i]), rightReal,
+                        rightImag);
     }
   }
   T parts[2][rowCount][width];
@@ -190,13 +207,26 @@ void multiplyComplexPanels(int64_t summed, const void *lhsPanel, const void *rhs
       storeVector(&parts[1][i][j * length], imag[i][j]);
     }
   }
-  T *out = static_cast<T *>(resultSums);
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < columns; ++j)
       for (int64_t part = 0; part < 2; ++part) {
         T &sum = out[(i * stride + j) * 2 + part];
         sum = (add ? sum : T()) + parts[part][i][j];
       }
+}
+
+template <typename T, int length, int rowCount, int vectors>
+void multiplyComplexPanels(int64_t summed, const void *lhsPanel, const void *rhsPanel,
+                           void *resultSums, int64_t stride, int64_t rows, int64_t columns,
+                           bool add) {
+  const T *lhs = static_cast<const T *>(lhsPanel), *rhs = static_cast<const T *>(rhsPanel);
+  T *sums = static_cast<T *>(resultSums);
+  if (summed <= mostRoundedComplex)
+    multiplyComplexPanelsWith<RoundedComplex, T, length, rowCount, vectors>(
+        summed, lhs, rhs, sums, stride, rows, columns, add);
+  else
+    multiplyComplexPanelsWith<FusedComplex, T, length, rowCount, vectors>(
+        summed, lhs, rhs, sums, stride, rows, columns, add);
 }
 
 /// panel[summed / group][line][summed % group], for kernels that take `group` neighbours at once.

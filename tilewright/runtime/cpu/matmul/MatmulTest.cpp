@@ -210,6 +210,24 @@ TEST(Matmul, RunsBatches) {
     }
 }
 
+TEST(Matmul, ShortSumsOfNumbersTimesTheirConjugatesAreReal) {
+  constexpr int64_t summed = 33;
+  std::mt19937 random(7);
+  std::uniform_real_distribution<float> number(-3, 3);
+  std::vector<float> lhs, rhs;
+  for (int64_t i = 0; i < summed; ++i) {
+    const float real = number(random), imag = number(random);
+    lhs.insert(lhs.end(), {real, imag});
+    rhs.insert(rhs.end(), {real, -imag});
+  }
+  for (const Machine &machine : machines()) {
+    float result[2];
+    Matmul matmul(MatmulProblem::dense(c64, c64, c64, 1, 1, summed), machine);
+    matmul.run({.lhs = lhs.data(), .rhs = rhs.data(), .result = result}, poolOf(1));
+    EXPECT_EQ(result[1], 0) << matmul.name();
+  }
+}
+
 TEST(Matmul, SumsOfNothingAreZero) {
   EXPECT_EQ(runDense(f32, f32, f32, 3, 4, 0, Machine::host(), 1), "");
   EXPECT_EQ(runDense(i8, i8, i32, 3, 1, 0, Machine::host(), 1), "");

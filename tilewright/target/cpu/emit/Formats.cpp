@@ -131,7 +131,7 @@ Value *LaneBuilder::encode(Value *value, mlir::Type type) {
       return ir.CreateTrunc(ir.CreateLShr(raw, integer(raw, 16)),
                             vectorOf(ir.getInt16Ty(), lanesOf(value)));
     }
-    if (Value *known = encodings.lookup(value))
+    if (Value *known = encodings.lookup({value, type}))
       return known;
     // Rounding to powers of two alone is nobody's hot loop.
     if (auto element = elementTypeOf(type); *element == ElementType::f8E8M0FNU) {
@@ -159,7 +159,7 @@ Value *LaneBuilder::round(Value *value, mlir::Type type) {
   }
   Value *encoded = encode(value, type);
   Value *result = decode(encoded, type);
-  encodings[result] = encoded;
+  encodings[{result, type}] = encoded;
   return result;
 }
 

@@ -130,7 +130,7 @@ public:
 
 private:
   /// Of what round() gave, the bits that it went through.
-  llvm::DenseMap<llvm::Value *, llvm::Value *> encodings;
+  llvm::DenseMap<std::pair<llvm::Value *, mlir::Type>, llvm::Value *> encodings;
   llvm::Value *decodeSmall(llvm::Value *stored, numerics::ElementType type);
   llvm::Value *encodeSmall(llvm::Value *value, numerics::ElementType type);
   Lanes deinterleave(llvm::Value *vector, unsigned lanes);

@@ -92,6 +92,8 @@ void cumulate(const RowArithmetic &rows, const CumulativeGeometry &geometry, con
             ((task / blocks * geometry.size + place) * geometry.inner + first) * rows.storedBytes;
         rows.combine(running.data(), from + at, columns);
         rows.narrow(running.data(), to + at, columns);
+        if (geometry.size <= mostRoundedSteps && rows.storedBytes != rows.valueBytes)
+          rows.widen(to + at, running.data(), columns);
       }
     }
   });

@@ -13,21 +13,35 @@ namespace tilewright::runtime::cpu {
 
 using Window = std::vector<WindowDim>;
 
+/// Whether every way to combine elements gives the same.
+static bool isExact(CombineOp op, ElementType type) {
+  const bool rounds = op == CombineOp::add || op == CombineOp::multiply;
+  return !rounds || !(numerics::isReal(type) || numerics::isComplex(type));
+}
+
+/// Windows of so many elements, 3 x 3, are not worth passes that round in another order.
+constexpr int64_t mostInOrder = 9;
+
 namespace {
 /// A known operation. It is associative, so a window of several dimensions is reduced
 /// one dimension after the other, the last one first: w + h steps for w * h elements, and the
-/// order of elements is kept.
+/// order of elements is kept. Where that is no gain, sums are taken as they are written, one
+/// element after the other.
 class ReduceWindowKernel final : public LibraryKernel {
 public:
-  ReduceWindowKernel(ElementType operand, ElementType result, Window window,
+  ReduceWindowKernel(ElementType operand, ElementType result, CombineOp op, Window window,
                      std::unique_ptr<RowArithmetic> rows)
       : operand(operand), result(result), window(std::move(window)), rows(std::move(rows)) {
+    int64_t elements = 1;
+    for (const WindowDim &dim : this->window)
+      elements = std::min(elements, mostInOrder) * dim.size;
     for (size_t dim = 0; dim < this->window.size(); ++dim) {
       inputs *= this->window[dim].input;
       outputs *= this->window[dim].positions;
       if (!this->window[dim].isTrivial())
         passes.insert(passes.begin(), dim);
     }
+    inOrder = passes.size() > 1 && elements <= mostInOrder && !isExact(op, result);
     for (int64_t dim = 0; dim < batchRank(this->window); ++dim)
       batch *= this->window[static_cast<size_t>(dim)].input;
   }
@@ -85,7 +99,12 @@ private:
     int64_t count = inputs / batch;
     if (passes.empty())
       source = nullptr;
-    for (size_t pass = 0; pass < passes.size(); ++pass) {
+    if (inOrder) {
+      count = outputs / batch;
+      before = Scratch(count * rows->valueBytes);
+      slideInOrder(from, before.data(), pool);
+    }
+    for (size_t pass = 0; pass < passes.size() && !inOrder; ++pass) {
       const WindowDim &dim = window[passes[pass]];
       const int64_t inner = innerOf(passes[pass], pass), outer = outerOf(passes[pass], pass);
       count = outer * dim.positions * inner;
@@ -186,6 +205,69 @@ private:
         });
   }
 
+  /// All dimensions in one pass, rows of the last one that slides at a time.
+  void slideInOrder(const std::byte *from, std::byte *to, ThreadPool &pool) const {
+    const auto begin = static_cast<size_t>(batchRank(window));
+    const size_t last = passes.front();
+    const WindowDim &dim = window[last];
+    const int64_t inner = innerOf(last, 0);
+    const bool areNeighbours = inner == 1 && dim.baseDilation == 1;
+    std::vector<int64_t> strides(last + 1, inner); // of the input
+    for (size_t d = last; d-- > begin;)
+      strides[d] = strides[d + 1] * window[d + 1].input;
+    int64_t lines = 1;
+    for (size_t d = begin; d < last; ++d)
+      lines *= window[d].positions;
+    const int64_t lineBytes = dim.positions * inner * rows->valueBytes;
+    const int64_t grain =
+        std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, dim.positions * inner * mostInOrder));
+    pool.parallelFor(lines, grain, [&](int64_t first, int64_t end) {
+      const Scratch picked(areNeighbours ? dim.positions * rows->storedBytes : 0);
+      std::vector<LoopDim> taps(last + 1 - begin);
+      for (int64_t line = first; line < end; ++line) {
+        std::byte *values = to + line * lineBytes;
+        fillIdentity(values, dim.positions * inner);
+        int64_t rest = line, offset = 0;
+        auto place = [&](size_t d, int64_t position) {
+          const Taps here = window[d].tapsAt(position);
+          taps[d - begin] = {here.count, here.step * strides[d]};
+          return here.first * strides[d];
+        };
+        for (size_t d = last; d-- > begin;) {
+          offset += place(d, rest % window[d].positions);
+          rest /= window[d].positions;
+        }
+        const std::span<const LoopDim> outside(taps.data(), last - begin);
+        if (areNeighbours) {
+          eachTap(outside, [&](int64_t tap) {
+            slideBlock(dim, from + (offset + tap) * rows->storedBytes, true, 0, dim.positions,
+                       values, picked.data());
+          });
+          continue;
+        }
+        for (int64_t position = 0; position < dim.positions; ++position) {
+          const int64_t start = offset + place(last, position);
+          eachTap(taps, [&](int64_t tap) {
+            rows->combine(values + position * inner * rows->valueBytes,
+                          from + (start + tap) * rows->storedBytes, inner);
+          });
+        }
+      }
+    });
+  }
+
+  /// Calls `body` with the offset of each element, in order; none if a dimension has none.
+  template <typename Body> static void eachTap(std::span<const LoopDim> taps, Body body) {
+    int64_t count = 1;
+    for (const LoopDim &dim : taps)
+      count *= dim.size;
+    if (count == 0)
+      return;
+    OffsetWalk walk(taps, 0);
+    for (int64_t i = 0; i < count; ++i, walk.next())
+      body(walk.offset());
+  }
+
   void slideBlock(const WindowDim &dim, const std::byte *from, bool isStored, int64_t first,
                   int64_t count, std::byte *values, std::byte *picked) const {
     const int64_t fromBytes = isStored ? rows->storedBytes : rows->valueBytes;
@@ -227,6 +309,7 @@ private:
   Window window;
   std::vector<size_t> passes; // dimensions in which the window slides, last first
   int64_t inputs = 1, outputs = 1, batch = 1;
+  bool inOrder = false;
   std::unique_ptr<RowArithmetic> rows;
 };
 
@@ -322,7 +405,7 @@ KernelResult prepareReduceWindow(const LibraryCall &call) {
     return reader.failure("takes one input with an init value of its type and a body that is "
                           "defined for it, got ",
                           typeString(call.operands[0]));
-  return makeKernel<ReduceWindowKernel>(call.operands[0].element, call.results[0].element,
+  return makeKernel<ReduceWindowKernel>(call.operands[0].element, call.results[0].element, op,
                                         std::move(window), std::move(rows));
 }
 

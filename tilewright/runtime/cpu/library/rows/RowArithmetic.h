@@ -27,6 +27,10 @@ enum class CombineOp : uint8_t {
 ///  - libraryCall: it spells none.
 Result<CombineOp> combineOpOf(const CallReader &reader, std::string_view name);
 
+/// Running combinations of up to so many elements are rounded to the stored type at each step,
+/// as the evaluator does and the body says; of longer ones the error would grow too much.
+constexpr int64_t mostRoundedSteps = 32;
+
 /// An associative operation on rows. `stored` are elements as they lie in tensors,
 /// `values` what is computed with: the same for most types, f32 for bf16 and f16, so that
 /// a sum is rounded once. Everything that combines elements (reduce, reduce_window, scatter,
@@ -56,7 +60,8 @@ public:
   virtual void reduce(const std::byte *stored, int64_t count, std::byte *value) const = 0;
 
   /// to[i] = op(carry, op(stored[0] … stored[i])), from the other end if `reversed`; `total` is
-  /// the combination of all, without the carry. A null `to` asks for the total only.
+  /// the combination of all, without the carry. A null `to` asks for the total only. See
+  /// mostRoundedSteps.
   virtual void scan(const std::byte *stored, std::byte *to, int64_t count, bool reversed,
                     const std::byte *carry, std::byte *total) const = 0;
 

@@ -102,7 +102,9 @@ public:
             const std::byte *carry, std::byte *total) const override {
     Value before, all;
     std::memcpy(&before, carry, sizeof before);
-    if constexpr (Number::hasVectors && sizeof(Value) >= 4)
+    if (!std::is_same_v<Stored, Value> && count <= mostRoundedSteps)
+      all = scanRounded(storedAt(stored), storedAt(to), count, reversed, before);
+    else if constexpr (Number::hasVectors && sizeof(Value) >= 4)
       withVectors([&](auto) TILEWRIGHT_LAMBDA {
         all = reversed ? scanVectors<true>(storedAt(stored), storedAt(to), count, before)
                        : scanVectors<false>(storedAt(stored), storedAt(to), count, before);
@@ -212,6 +214,19 @@ private:
     for (int64_t i = begin; i < count; ++i) {
       const int64_t at = reversed ? count - 1 - i : i;
       running = i == 0 ? Number::load(from[at]) : Op::apply(running, Number::load(from[at]));
+      if (to)
+        to[at] = Number::store(Op::apply(carry, running));
+    }
+    return running;
+  }
+
+  static Value scanRounded(const Stored *from, Stored *to, int64_t count, bool reversed,
+                           Value carry) {
+    Value running = Op::template identity<Value>();
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t at = reversed ? count - 1 - i : i;
+      const Value value = Number::load(from[at]);
+      running = i == 0 ? value : Number::load(Number::store(Op::apply(running, value)));
       if (to)
         to[at] = Number::store(Op::apply(carry, running));
     }
