@@ -27,11 +27,12 @@ public:
   }
   AffineExpr constant(int64_t value) const { return getAffineConstantExpr(value, context); }
 
-  void operand(ArrayRef<AffineExpr> index, bool mayLeave = false) {
+  void operand(ArrayRef<AffineExpr> index, bool mayLeave = false,
+               SmallVector<std::pair<AffineExpr, int64_t>> spread = {}) {
     relation.operands.push_back(
         {AffineMap::get(static_cast<unsigned>(relation.sizes.size()),
                         static_cast<unsigned>(relation.positions.size()), index, context),
-         mayLeave});
+         mayLeave, std::move(spread)});
   }
   /// An operand that is read at the result's own index, or a scalar.
   void elementwise(Value value) {
@@ -137,12 +138,14 @@ static IndexingRelation relationOf(stablehlo::ReverseOp op) {
 static IndexingRelation relationOf(stablehlo::PadOp op) {
   Builder builder(op, shapeOf(op.getResult()));
   SmallVector<AffineExpr> index;
+  SmallVector<std::pair<AffineExpr, int64_t>> spread;
   for (auto [dim, edges] :
        llvm::enumerate(llvm::zip_equal(op.getEdgePaddingLow(), op.getInteriorPadding()))) {
     auto [low, interior] = edges;
-    index.push_back((builder.dim(static_cast<int64_t>(dim)) - low).floorDiv(interior + 1));
+    spread.push_back({builder.dim(static_cast<int64_t>(dim)) - low, interior + 1});
+    index.push_back(spread.back().first.floorDiv(interior + 1));
   }
-  builder.operand(index, /*mayLeave=*/true);
+  builder.operand(index, /*mayLeave=*/true, std::move(spread));
   builder.operand({});
   return builder.take();
 }

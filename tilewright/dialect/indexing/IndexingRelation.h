@@ -19,6 +19,10 @@ struct OperandRelation {
   /// the element comes from elsewhere (the padding value of a pad, another piece of a
   /// concatenation).
   bool mayLeave = false;
+  /// Where elements lie `step` apart, as those of a pad with an interior: the index before it is
+  /// divided, (d0 - low), and the step. The map alone does not tell: (d0 - 3) floordiv 3 is
+  /// written d0 floordiv 3 - 1. Empty where every step is 1.
+  llvm::SmallVector<std::pair<mlir::AffineExpr, int64_t>> spread;
 };
 
 /// A symbol of the maps: the value of a scalar operand, moved into [0, limit].

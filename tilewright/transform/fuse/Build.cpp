@@ -7,7 +7,6 @@
 #include "tilewright/support/Concat.h"
 
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <queue>
@@ -277,7 +276,7 @@ private:
               producer && producer->getBlock() == &block && producer != ops[i])
             follow(position[producer], i);
       });
-      if (!isMemoryEffectFree(ops[i])) {
+      if (hasEffects(ops[i])) {
         if (lastEffect != ~0u)
           follow(lastEffect, i);
         lastEffect = i;

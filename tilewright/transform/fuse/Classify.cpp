@@ -1,5 +1,6 @@
 #include "tilewright/transform/fuse/Classify.h"
 
+#include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/stablehlo/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/CallOps.h"
 #include "tilewright/dialect/stablehlo/CreationOps.h"
@@ -14,6 +15,11 @@ namespace tilewright::fuse {
 
 /// A select between more pieces would cost more than the copies it saves.
 static constexpr size_t maxConcatenated = 8;
+
+bool hasEffects(Operation *op) {
+  return !isa<exec::FusionOp, stablehlo::CompositeOp>(op) && !isMemoryEffectFree(op) &&
+         !op->hasTrait<OpTrait::IsTerminator>();
+}
 
 int64_t elementsOf(Type type) { return cast<RankedTensorType>(type).getNumElements(); }
 

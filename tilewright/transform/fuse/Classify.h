@@ -36,6 +36,10 @@ bool isCheap(mlir::Operation *op);
 /// of a dynamic_slice, initial values of a reduction, the value of padding.
 bool isParameter(mlir::OpOperand &operand);
 
+/// Whether an op must keep its place among others of its kind. Fusions never do, nor do
+/// composites that are kept: they stand for functions.
+bool hasEffects(mlir::Operation *op);
+
 /// Elements of the largest result.
 int64_t elementsOf(mlir::Type type);
 

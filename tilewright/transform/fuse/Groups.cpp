@@ -6,7 +6,6 @@
 #include "tilewright/dialect/stablehlo/ReductionOps.h"
 #include "tilewright/dialect/stablehlo/UnaryOps.h"
 
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -276,7 +275,7 @@ void Groups::run() {
   for (unsigned i = 0; i < nodes.size(); ++i) {
     addDependencies(nodes[i]);
     // Effects keep their order.
-    if (!isMemoryEffectFree(nodes[i].op) && !nodes[i].op->hasTrait<OpTrait::IsTerminator>()) {
+    if (hasEffects(nodes[i].op)) {
       if (lastEffect != ~0u)
         nodes[i].dependencies.push_back(lastEffect);
       lastEffect = i;

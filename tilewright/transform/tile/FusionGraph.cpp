@@ -181,15 +181,6 @@ private:
                         cast<OpResult>(result).getResultNumber()};
   }
 
-  /// The bound of an index; one that divides counts only where nothing is left over.
-  static Bound bound(AffineExpr index, int64_t size) {
-    auto divided = dyn_cast<AffineBinaryOpExpr>(index);
-    if (!divided || divided.getKind() != AffineExprKind::FloorDiv)
-      return {index, size};
-    const int64_t step = cast<AffineConstantExpr>(divided.getRHS()).getValue();
-    return {divided.getLHS(), (size - 1) * step + 1, step};
-  }
-
   Edge edge(Value operand, const indexing::OperandRelation &relation, ArrayRef<LinearForm> forms,
             const Node &node, ArrayRef<AffineExpr> symbols) {
     Edge edge;
@@ -197,12 +188,21 @@ private:
     SmallVector<AffineExpr> exprs;
     for (const LinearForm &form : forms)
       exprs.push_back(form.toExpr(context));
-    for (auto [id, expr, size] :
-         llvm::zip_equal(dims[operand], relation.map.getResults(), shapeOf(operand))) {
+    // Of an index that is divided it is the dividend that counts, whatever became of the quotient.
+    auto bound = [&](AffineExpr index, int64_t step, int64_t size) -> Bound {
+      std::optional<LinearForm> form = linearForm(index, forms, node.sizes);
+      return {form ? form->toExpr(context) : index.replaceDimsAndSymbols(exprs, symbols),
+              (size - 1) * step + 1, step};
+    };
+    for (auto [dim, id, expr, size] :
+         llvm::enumerate(dims[operand], relation.map.getResults(), shapeOf(operand))) {
       std::optional<LinearForm> form = linearForm(expr, forms, node.sizes);
       AffineExpr general = expr.replaceDimsAndSymbols(exprs, symbols);
-      if (relation.mayLeave)
-        edge.bounds.push_back(bound(form ? form->toExpr(context) : general, size));
+      if (relation.mayLeave) {
+        auto [dividend, step] =
+            relation.spread.empty() ? std::pair(expr, int64_t(1)) : relation.spread[dim];
+        edge.bounds.push_back(bound(dividend, step, size));
+      }
       SmallVector<Dimensions::Id> leaves = dimensions.leaves(id);
       SmallVector<AffineExpr> index(leaves.size());
       for (size_t i = leaves.size(); i-- > 0;) {

@@ -1,4 +1,5 @@
 // Every fusion means the same before and after it is tiled.
+#include "tilewright/support/Concat.h"
 #include "tilewright/transform/tile/TestPrograms.h"
 
 #include <gtest/gtest.h>
@@ -97,6 +98,26 @@ TEST(TileFusions, APlaceThatOnlyTheRunKnowsChoosesThePiece) {
   for (const char *text : bodies)
     for (uint64_t seed = 0; seed < 16; ++seed)
       EXPECT_EQ(compareWithTiled(text, seed), "");
+}
+
+TEST(TileFusions, InteriorPaddingKeepsItsGaps) {
+  // Sizes, edges and steps with which the quotient of an index by the step is simpler than it is.
+  struct Pad {
+    int size, low, high, interior, result;
+  };
+  for (const Pad &pad : {Pad{1, 0, 2, 2, 3}, Pad{1, -1, 1, 2, 1}, Pad{1, 2, 0, 2, 3},
+                         Pad{4, 3, 0, 2, 13}, Pad{4, -3, 1, 2, 8}, Pad{5, 6, 3, 1, 18}}) {
+    const std::string from = concat("tensor<2x", pad.size, "xf32>");
+    const std::string to = concat("tensor<2x", pad.result, "xf32>");
+    const std::string text =
+        concat("func.func @main(%x: ", from, ", %p: tensor<f32>) -> ", to,
+               " {\n%r = exec.fusion \"f\" (%x, %p) : (", from, ", tensor<f32>) -> ", to,
+               " {\n^bb0(%a: ", from, ", %i: tensor<f32>):\n%n = stablehlo.negate %a : ", from,
+               "\n%v = stablehlo.pad %n, %i, low = [0, ", pad.low, "], high = [0, ", pad.high,
+               "], interior = [0, ", pad.interior, "] : (", from, ", tensor<f32>) -> ", to,
+               "\nexec.yield %v : ", to, "\n}\nreturn %r : ", to, "\n}");
+    EXPECT_EQ(compareWithTiled(text, 3), "") << text;
+  }
 }
 
 TEST(TileFusions, ProgramsOfJaxKeepTheirMeaning) {

@@ -152,3 +152,22 @@ func.func @parameter(%x: tensor<64xf32>, %i: tensor<i32>) -> tensor<8xf32> {
   %1 = stablehlo.exponential %0 : tensor<8xf32>
   return %1 : tensor<8xf32>
 }
+
+// -----
+
+/// Composites stand for functions, so no order ties the erf of a kernel to a top_k that waits for that kernel.
+
+// CHECK-LABEL: func @composites
+//       CHECK:   %[[F:.*]]:3 = exec.fusion "erf_convert_subtract"
+//       CHECK:   stablehlo.composite "chlo.top_k" %[[F]]#
+func.func @composites(%x: tensor<16x8xf32>, %y: tensor<16x8xf32>)
+    -> (tensor<16x8xf32>, tensor<16x8xf64>, tensor<16x8xf64>, tensor<16x8xf32>) {
+  %0 = stablehlo.composite "chlo.erf" %x {decomposition = @erf} : (tensor<16x8xf32>) -> tensor<16x8xf32>
+  %1 = stablehlo.convert %x : (tensor<16x8xf32>) -> tensor<16x8xf64>
+  %2:2 = stablehlo.composite "chlo.top_k" %1 {composite_attributes = {k = 8 : i64}, decomposition = @top_k}
+      : (tensor<16x8xf64>) -> (tensor<16x8xf64>, tensor<16x8xi32>)
+  %3 = stablehlo.subtract %x, %y : tensor<16x8xf32>
+  return %0, %1, %2#0, %3 : tensor<16x8xf32>, tensor<16x8xf64>, tensor<16x8xf64>, tensor<16x8xf32>
+}
+func.func private @erf(%x: tensor<16x8xf32>) -> tensor<16x8xf32>
+func.func private @top_k(%x: tensor<16x8xf64>) -> (tensor<16x8xf64>, tensor<16x8xi32>)
