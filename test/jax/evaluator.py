@@ -9,8 +9,8 @@ import numpy as np
 TOOL = pathlib.Path(os.environ.get("TILEWRIGHT_BUILD_DIR", "build/dev")) / "bin/tilewright"
 
 
-def evaluate(cases, folder):
-    """The outputs of each case, by name; where evaluation failed, the tool's words instead."""
+def evaluate(cases, folder, *options):
+    """The outputs of each case, by name; where it failed, the tool's words instead. Evaluated, unless `options` say more."""
     for case in cases:
         case.artifact_file(folder).write_bytes(case.artifact)
         for index, array in enumerate(case.inputs):
@@ -19,8 +19,8 @@ def evaluate(cases, folder):
         manifest = folder / f"manifest-{ranks}.txt"
         lines = [" ".join(_arguments(case, folder)) for case in cases if case.ranks == ranks]
         manifest.write_text("\n".join(lines) + "\n")
-        _run(f"--partitions={ranks}", f"--batch={manifest}")
-    return {case.name: _outputs(case, folder) for case in cases}
+        _run(f"--partitions={ranks}", f"--batch={manifest}", *options)
+    return {case.name: _outputs(case, folder, options) for case in cases}
 
 
 def _arguments(case, folder):
@@ -29,14 +29,15 @@ def _arguments(case, folder):
     return [str(case.artifact_file(folder)), *inputs, "->", str(folder / f"{case.name}.out")]
 
 
-def _outputs(case, folder):
+def _outputs(case, folder, options):
     # Every rank holds the whole result; that they agree is part of the answer.
     ranks = [f"rank{rank}-" for rank in range(case.ranks)] if case.ranks > 1 else [""]
     files = [folder / f"{case.name}.out{rank}{i}.npy" for rank in ranks for i in range(len(case.expected))]
     if not all(file.exists() for file in files):
         # One more time alone, for its own words.
         artifact, *inputs, _, prefix = _arguments(case, folder)
-        alone = _run(f"--partitions={case.ranks}", artifact, *(f"--input={i}" for i in inputs), f"--output={prefix}")
+        alone = _run(f"--partitions={case.ranks}", artifact, *(f"--input={i}" for i in inputs), f"--output={prefix}",
+                     *options)  # fmt: skip
         if alone.returncode or not all(file.exists() for file in files):
             return (alone.stdout + alone.stderr)[-2000:] or f"no output, exit status {alone.returncode}"
     count = len(case.expected)

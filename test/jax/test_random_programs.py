@@ -53,7 +53,7 @@ def make_case(program, name):
     return artifacts.Case(name, "random", 1, artifact, arguments, [np.asarray(output) for output in outputs])
 
 
-def disagreement(program, case, outputs):
+def disagreement(program, case, outputs, judge="jaxlib", ours="ours"):
     """What is wrong, in words; None when all outputs are within their bounds."""
     if isinstance(outputs, str):
         return f"evaluation failed: {outputs}"
@@ -63,13 +63,14 @@ def disagreement(program, case, outputs):
             return f"{name} is {actual.dtype}{actual.shape}, expected {expected.dtype}{expected.shape}"
         if agreement.is_exact(expected.dtype) or spec.error == 0:
             if agreement.distance(actual, expected) != 0:
-                return f"{name} must be exact\nours:   {actual}\njaxlib: {expected}"
+                return f"{name} must be exact\n{ours}: {actual}\n{judge}: {expected}"
         elif expected.size:
             wide = np.complex128 if spec.kind == "complex" else np.float64
             difference = np.abs(actual.astype(wide) - expected.astype(wide)).max()
             if not difference <= spec.error:
                 return (
-                    f"{name} differs by {difference:.3g}, bound {spec.error:.3g}\nours:   {actual}\njaxlib: {expected}"
+                    f"{name} differs by {difference:.3g}, bound {spec.error:.3g}\n"
+                    f"{ours}: {actual}\n{judge}: {expected}"
                 )
     return None
 
