@@ -106,6 +106,8 @@ def test_run_shows_kernels_threads_and_buffers(program, tmp_path):
         if span["cat"] in ("kernel", "library"):
             assert program_span["ts"] <= span["ts"]
             assert span["ts"] + span["dur"] <= program_span["ts"] + program_span["dur"] + 2e-3
+    # The product and what it is made of live in the arena.
+    assert max(timeline.counters["live temporaries"]) >= 2048 * 2048 * 4
     # The parameter, the result and the temporaries.
     assert max(timeline.counters["bytes in use"]) >= 3 * 2048 * 512 * 4
     if os.cpu_count() > 1:
