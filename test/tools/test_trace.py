@@ -90,6 +90,24 @@ def test_compile_shows_stages_passes_and_memory(program, tmp_path):
     assert len(resident) > len(STAGES) and min(resident) > 1 << 20
 
 
+def test_kernels_that_differ_are_compiled_on_all_cores(tmp_path):
+    # Products keep the exponentials apart, and no two have the same shape.
+    lines, types = [], []
+    for i in range(24):
+        types.append(f"tensor<{i + 8}x{i + 8}xf32>")
+        lines.append(f"  %m{i} = stablehlo.dot_general %x{i}, %x{i}, contracting_dims = [1] x [0] : ({types[i]}, {types[i]}) -> {types[i]}")
+        lines.append(f"  %e{i} = stablehlo.exponential %m{i} : {types[i]}")
+    parameters = ", ".join(f"%x{i}: {kind}" for i, kind in enumerate(types))
+    results = ", ".join(f"%e{i}" for i in range(24)) + " : " + ", ".join(types)
+    body = "\n".join(lines)
+    (tmp_path / "p.mlir").write_text(f"func.func @main({parameters}) -> ({', '.join(types)}) {{\n{body}\n  return {results}\n}}")
+    tilewright("compile", tmp_path / "p.mlir", f"--trace={tmp_path}/t.json")
+    timeline = Timeline(tmp_path / "t.json")
+    threads = {timeline.threads[span["tid"]] for span in timeline.spans if span["name"] == "emit object code"}
+    assert len(threads) == min(os.cpu_count(), 24 // 6)
+    assert threads <= {"compiler", "code 1", "code 2", "code 3"}
+
+
 def test_run_shows_kernels_threads_and_buffers(program, tmp_path):
     tilewright("run", program, "--on=cpu", "--input=2048x512xf32=1", f"--output={tmp_path}/o",
                f"--trace={tmp_path}/t.json", f"--compile.dump-dir={tmp_path}/dump")  # fmt: skip
@@ -106,6 +124,8 @@ def test_run_shows_kernels_threads_and_buffers(program, tmp_path):
         if span["cat"] in ("kernel", "library"):
             assert program_span["ts"] <= span["ts"]
             assert span["ts"] + span["dur"] <= program_span["ts"] + program_span["dur"] + 2e-3
+    # The product and what it is made of live in the arena.
+    assert max(timeline.counters["live temporaries"]) >= 2048 * 2048 * 4
     # The parameter, the result and the temporaries.
     assert max(timeline.counters["bytes in use"]) >= 3 * 2048 * 512 * 4
     if os.cpu_count() > 1:

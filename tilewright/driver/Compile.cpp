@@ -32,6 +32,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <thread>
 
 using namespace mlir;
@@ -59,8 +60,8 @@ static Result<const cpu::Chip *> chipFor(const Options &options) {
 
 Result<artifact::Executable> compile(ModuleOp module, const CompileRequest &request) {
   TILEWRIGHT_ASSIGN(const cpu::Chip *chip, chipFor(request.options));
-  cpu::attachTarget(module, *chip,
-                    /*cores=*/static_cast<int64_t>(std::thread::hardware_concurrency()));
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  cpu::attachTarget(module, *chip, cores);
 
   Stages stages(module, request, /*count=*/8);
   TILEWRIGHT_TRY(
@@ -83,7 +84,9 @@ Result<artifact::Executable> compile(ModuleOp module, const CompileRequest &requ
 
   artifact::Executable executable;
   TILEWRIGHT_TRY(stages.run("code", [&]() -> Status {
-    TILEWRIGHT_ASSIGN(cpu::ObjectCode code, cpu::generateObject(module, *chip));
+    cpu::CodegenOptions codegen;
+    codegen.threads = cores;
+    TILEWRIGHT_ASSIGN(cpu::ObjectCode code, cpu::generateObject(module, *chip, codegen));
     llvm::StringMap<KernelFacts> facts;
     for (const cpu::KernelInfo &kernel : code.kernels)
       facts[kernel.symbol] = {kernel.grid, kernel.scratchBytes, kernel.itemCost};

@@ -14,7 +14,7 @@ using artifact::MemoryTimeline;
 namespace {
 
 constexpr double width = 1180, left = 84, plotWidth = 700, legendLeft = left + plotWidth + 28;
-constexpr double curveTop = 64, curveHeight = 190, arenaTop = 318, arenaHeight = 300;
+constexpr double curveTop = 78, curveHeight = 190, arenaTop = 326, arenaHeight = 300;
 constexpr double height = arenaTop + arenaHeight + 62;
 /// More would be a picture that no viewer opens; the largest are drawn.
 constexpr size_t mostRectangles = 4000;
@@ -193,7 +193,7 @@ private:
     out += concat("<line x1=\"", number(atX), "\" x2=\"", number(atX), "\" y1=\"", curveTop,
                   "\" y2=\"", arenaTop + arenaHeight,
                   "\" stroke=\"#b00\" stroke-dasharray=\"4 3\"/>\n");
-    text(atX, arenaTop - 20, "middle",
+    text(atX, arenaTop - 22, "middle",
          concat("peak: ", human(static_cast<double>(memory.peakBytes))), 12, "#b00");
   }
 

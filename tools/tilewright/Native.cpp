@@ -105,8 +105,9 @@ Result<RuntimeValues> runNative(mlir::ModuleOp module, const RuntimeValues &inpu
   TILEWRIGHT_ASSIGN(std::shared_ptr<std::byte> pinned, context.allocate(loaded.arenaBytes[1]));
   runtime::cpu::RunContext run{.pool = pool, .arenas = {arena.get(), pinned.get()}};
   std::optional<runtime::cpu::StepTracer> tracer;
+  std::optional<runtime::cpu::LiveTemporaries> live;
   if (trace::isOn())
-    run.tracer = &tracer.emplace();
+    run.tracer = &tracer.emplace(live.emplace(loaded));
   trace::Span span("program", loaded.name.empty() ? "program" : loaded.name);
   TILEWRIGHT_TRY(program->run(parameters, results, run));
   return outputs;

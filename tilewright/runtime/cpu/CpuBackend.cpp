@@ -4,6 +4,7 @@
 #include "tilewright/runtime/cpu/Program.h"
 #include "tilewright/runtime/cpu/StepTracer.h"
 
+#include <mutex>
 #include <optional>
 
 namespace tilewright::runtime::cpu {
@@ -46,8 +47,10 @@ public:
     if (run.communicator)
       context.collectives = &collectives.emplace(*run.communicator);
     std::optional<StepTracer> tracer;
-    if (trace::isOn())
-      context.tracer = &tracer.emplace();
+    if (trace::isOn()) {
+      std::call_once(liveOnce, [&] { live.emplace(program->executable()); });
+      context.tracer = &tracer.emplace(*live);
+    }
     return program->run(run.parameters, run.results, context);
   }
   int64_t estimatedNanoseconds() const override { return expected; }
@@ -56,6 +59,8 @@ public:
 private:
   const std::shared_ptr<Program> program;
   const int64_t expected;
+  std::once_flag liveOnce; // looked up only for a timeline
+  std::optional<LiveTemporaries> live;
 };
 
 class CpuBackend final : public Backend {
