@@ -7,6 +7,8 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
+#include <functional>
+
 namespace tilewright::cpu {
 
 /// Something that a loop nest computes: an op whose tiles cannot be functions of the index
@@ -28,9 +30,9 @@ struct LoopGroup {
 /// for what is computed; `inner` says whether to go on below.
 struct TileWalk {
   /// Tiles that are in memory although an op computes them.
-  llvm::function_ref<bool(mlir::Value)> isKept;
-  llvm::function_ref<void(mlir::Value, mlir::AffineMap)> leaf;
-  llvm::function_ref<bool(mlir::Value, mlir::AffineMap)> inner;
+  std::function<bool(mlir::Value)> isKept;
+  std::function<void(mlir::Value, mlir::AffineMap)> leaf;
+  std::function<bool(mlir::Value, mlir::AffineMap)> inner;
   llvm::DenseSet<std::pair<mlir::Value, mlir::AffineMap>> seen;
 
   void visit(mlir::Value tile, mlir::AffineMap map, llvm::ArrayRef<int64_t> sizes);
