@@ -262,7 +262,8 @@ TEST(ReduceDifferential, Windows) {
   }
 }
 
-/// Large enough that the first sliding dimension is taken in slabs, with windows across their edges.
+/// Large enough that the first sliding dimension is taken in slabs, with windows across their
+/// edges.
 TEST(ReduceDifferential, WindowsInSlabs) {
   Random random(16);
   for (int round = 0; round < 24; ++round) {
