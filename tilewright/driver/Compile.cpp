@@ -76,6 +76,8 @@ Result<artifact::Executable> compile(ModuleOp module, const CompileRequest &requ
   }));
   TILEWRIGHT_TRY(stages.run("fuse", [&](OpPassManager &passes) {
     fuse::buildFusePipeline(passes, request.options.fuse);
+    // Before kernels are made of fusions: those that products compute need none.
+    passes.addPass(cpu::createCpuFuseEpiloguesPass());
   }));
   TILEWRIGHT_TRY(stages.run(
       "tile", [&](OpPassManager &passes) { passes.addPass(tile::createTileFusionsPass()); }));
