@@ -308,6 +308,35 @@ TEST(ReduceDifferential, SmallWindowsAndShortRunsRoundAsTheBodySays) {
   }
 }
 
+/// Large enough that the first sliding dimension is taken in slabs, with windows across their
+/// edges.
+TEST(ReduceDifferential, WindowsInSlabs) {
+  Random random(16);
+  for (int round = 0; round < 24; ++round) {
+    const ElementType type = round % 2 ? ElementType::bf16 : ElementType::f32;
+    const Operation operation = operationOf(random, type);
+    const Dims dims = {2, 300, 3, 70 + 20 * (round % 3)};
+    std::vector<WindowDimension> window(4);
+    for (size_t dim : {1, 2}) {
+      window[dim].size = random.number(1, dim == 1 ? 9 : 3);
+      window[dim].stride = random.number(1, 3);
+      window[dim].windowDilation = random.number(1, 2);
+      window[dim].padLow = random.number(-3, 12);
+      window[dim].padHigh = random.number(-3, 12);
+    }
+    std::vector<Attribute> attributes = attributesOf(window);
+    attributes.push_back(text("body", operation.name));
+    TestCall call("reduce_window", attributes);
+    call.operand(exact(random, type, dims, operation.op))
+        .operand(exact(random, type, {}, operation.op));
+    auto expected = interpret::reduceWindow(std::vector{tensorOf(call.operands[0])},
+                                            std::vector{tensorOf(call.operands[1])}, window,
+                                            ScalarFunction::single(operation.op, type), context);
+    ASSERT_TRUE(expected.isOk());
+    expectSame(call, *expected, concat("reduce_window in slabs ", round, operation.name));
+  }
+}
+
 TEST(ReduceDifferential, WindowFunctions) {
   Random random(16);
   for (int round = 0; round < 100; ++round) {

@@ -58,10 +58,18 @@ static Result<const cpu::Chip *> chipFor(const Options &options) {
   return Status(Error::compileTarget, concat("compile.cpu is '", name, "'; known are ", known));
 }
 
+/// Threads that programs will run on, and that the code generator may use before: those of the
+/// runtime, which are as many as there are cores unless it is told otherwise.
+static int64_t threadsFor(const Options &options) {
+  if (options.runtime.threads > 0)
+    return options.runtime.threads;
+  return std::max<int64_t>(1, std::thread::hardware_concurrency());
+}
+
 Result<artifact::Executable> compile(ModuleOp module, const CompileRequest &request) {
   TILEWRIGHT_ASSIGN(const cpu::Chip *chip, chipFor(request.options));
-  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  cpu::attachTarget(module, *chip, cores);
+  const int64_t threads = threadsFor(request.options);
+  cpu::attachTarget(module, *chip, /*cores=*/threads);
 
   Stages stages(module, request, /*count=*/8);
   TILEWRIGHT_TRY(
@@ -73,6 +81,8 @@ Result<artifact::Executable> compile(ModuleOp module, const CompileRequest &requ
   const CostsByOp costs = countArithmetic(module);
   TILEWRIGHT_TRY(stages.run("fuse", [&](OpPassManager &passes) {
     fuse::buildFusePipeline(passes, request.options.fuse);
+    // Before kernels are made of fusions: those that products compute need none.
+    passes.addPass(cpu::createCpuFuseEpiloguesPass());
   }));
   TILEWRIGHT_TRY(stages.run(
       "tile", [&](OpPassManager &passes) { passes.addPass(tile::createTileFusionsPass()); }));
@@ -85,7 +95,7 @@ Result<artifact::Executable> compile(ModuleOp module, const CompileRequest &requ
   artifact::Executable executable;
   TILEWRIGHT_TRY(stages.run("code", [&]() -> Status {
     cpu::CodegenOptions codegen;
-    codegen.threads = cores;
+    codegen.threads = static_cast<unsigned>(threads);
     TILEWRIGHT_ASSIGN(cpu::ObjectCode code, cpu::generateObject(module, *chip, codegen));
     llvm::StringMap<KernelFacts> facts;
     for (const cpu::KernelInfo &kernel : code.kernels)

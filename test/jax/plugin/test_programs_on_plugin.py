@@ -22,6 +22,38 @@ def test_control_flow():
     assert jax.jit(lambda c: jax.lax.cond(c, lambda: 1, lambda: 2))(True) == 1
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize(
+    "batch,rows,summed,columns",
+    [
+        ((), 5, 7, 9),  # small enough to be computed in place
+        ((), 1, 300, 700),  # a row that streams the matrix
+        ((), 700, 300, 1),  # a column
+        ((), 600, 64, 5),  # few columns, computed as the transposed product
+        ((), 300, 130, 531),  # several tiles, with edges
+        ((3,), 40, 50, 33),
+        ((), 8, 9000, 8),  # long sums, which threads share
+    ],
+)
+def test_what_a_product_computes_on_the_way_is_what_follows_it(batch, rows, summed, columns, dtype):
+    """The barrier keeps the elementwise ops out of the product."""
+    random = np.random.default_rng(0)
+    x, w, bias, scale, residual = (
+        jnp.asarray(random.standard_normal(shape, dtype=np.float32) / 4).astype(dtype)
+        for shape in [(*batch, rows, summed), (*batch, summed, columns), (columns,), (*batch, rows, 1), (*batch, rows, columns)]
+    )
+
+    def program(between):
+        def run(x, w, bias, scale, residual):
+            y = jnp.tanh(between(x @ w) + bias) * scale
+            return y, jnp.maximum(y, 0.5).astype(jnp.float32) + residual
+
+        return jax.jit(run)(x, w, bias, scale, residual)
+
+    for fused, apart in zip(program(lambda y: y), program(jax.lax.optimization_barrier)):
+        np.testing.assert_array_equal(np.asarray(fused, np.float32), np.asarray(apart, np.float32))
+
+
 def test_donation_takes_the_argument():
     x = jnp.ones(1000)
     y = jax.jit(lambda x: x + 1, donate_argnums=0)(x)

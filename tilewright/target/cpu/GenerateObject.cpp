@@ -3,6 +3,7 @@
 #include "tilewright/target/cpu/Codegen.h"
 #include "tilewright/target/cpu/ObjectMerge.h"
 #include "tilewright/target/cpu/emit/BodyEmitter.h"
+#include "tilewright/target/cpu/emit/EpilogueEmitter.h"
 #include "tilewright/target/cpu/emit/KernelEmitter.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -159,7 +160,10 @@ Result<ObjectCode> generateObject(mlir::ModuleOp module, const Chip &chip,
   for (mlir::func::FuncOp body : bodies) {
     Part &part = *parts[next];
     next = (next + 1) % parts.size();
-    emitBody(part.builder, body);
+    if (isEpilogue(body))
+      emitEpilogue(part.builder, body);
+    else
+      emitBody(part.builder, body);
     TILEWRIGHT_TRY(
         std::move(part.builder.failure).during(concat("compiling body ", body.getSymName().str())));
     result.bodies.push_back(body.getSymName().str());

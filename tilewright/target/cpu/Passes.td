@@ -16,6 +16,36 @@ def CpuAttachTargetPass : Pass<"cpu-attach-target", "::mlir::ModuleOp"> {
                  Option<"cores", "cores", "int64_t", "1", "Threads that kernels run on">];
 }
 
+def CpuFuseEpiloguesPass : Pass<"cpu-fuse-epilogues", "::mlir::ModuleOp"> {
+  let summary = "Lets the library's product compute the elementwise fusion that reads it";
+  let description = [{
+    The library hands finished sums to a function while they are in the cache, so a
+    bias, an activation, a residual or a conversion costs no trip to memory.
+
+    Before:
+      %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      %r = exec.fusion "add_tanh"(%d, %bias) { …bias along rows, add, tanh… }
+    After:
+      %r = exec.library "dot_general"(%x, %w, %bias) {bodies = [@epilogue_0],
+               config = {epilogue = "function", product_type = "f32", …}}
+      func.func private @epilogue_0(%sum: f32, %bias: f32) -> f32
+          attributes {exec.epilogue = array<i64: 0, 1, 256, 1>} { … }
+
+    The attribute holds the strides of each input and result: element [row, column] is at
+    row * first + column * second.
+
+    Expects: fusions that are not tiled yet. Gives: a fusion remains if it holds anything but
+    elementwise ops and broadcasts along rows and columns, or if its product has another reader; the first
+    is a missed remark of category "fuse". Numerics: none change; a product of bf16 is rounded before the
+    epilogue computes with it.
+  }];
+  let dependentDialects = ["::tilewright::exec::ExecDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect", "::mlir::complex::ComplexDialect",
+                           "::mlir::func::FuncDialect"];
+  let statistics = [Statistic<"numFused", "epilogues", "Fusions that became epilogues">,
+                    Statistic<"numRefused", "refused", "Fusions after a product that did not">];
+}
+
 def CpuLowerOpsPass : Pass<"cpu-lower-ops", "::mlir::ModuleOp"> {
   let summary = "Turns StableHLO ops that stand alone into calls of the runtime";
   let description = [{

@@ -34,7 +34,7 @@ struct ObjectCode {
   /// module has no kernels and no bodies.
   std::vector<std::byte> bytes;
   std::vector<KernelInfo> kernels;
-  /// Symbols of scalar functions in the body ABI, under their names in the module.
+  /// Symbols of scalar functions in the body or epilogue ABI, under their names in the module.
   std::vector<std::string> bodies;
 };
 
@@ -43,6 +43,7 @@ struct ObjectCode {
 ///   void kernel(void *const *buffers, int64_t begin, int64_t end, std::byte *scratch)
 ///   void body(const void *const *args, void *const *results)
 ///
+/// A function with `exec.epilogue` has the ABI of an epilogue instead (emit/EpilogueEmitter.h).
 /// External symbols are those of the C library's mathematics and memory functions, and
 /// `tw_scalar_call` with its records. Fails with E4001 to E4003.
 Result<ObjectCode> generateObject(mlir::ModuleOp module, const Chip &chip,

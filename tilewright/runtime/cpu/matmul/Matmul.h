@@ -97,6 +97,9 @@ public:
     /// Products up to this many elements in operands and result are not packed; 0 leaves it to
     /// what packing would cost.
     int64_t mostDirect = 0;
+    /// Bytes of panels that several tiles share, of each operand; 0 for 16 MiB. A row of tiles is
+    /// packed whatever it takes.
+    int64_t mostShared = 0;
   };
 
   explicit Matmul(MatmulProblem problem, const Machine &machine = Machine::host());

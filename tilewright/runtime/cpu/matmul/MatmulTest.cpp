@@ -128,6 +128,20 @@ TEST(Matmul, IsTheSameOnAnyNumberOfThreads) {
             << threads << " threads, " << rows << "x" << summed << "x" << columns;
 }
 
+/// What tiles share is packed a few rows and columns of tiles at a time.
+TEST(Matmul, BoundsThePanelsThatTilesShare) {
+  for (int64_t mostShared : {1, 30'000, 100'000})
+    for (unsigned threads : {1u, 2u})
+      for (auto [rows, columns, summed] :
+           {std::array<int64_t, 3>{300, 200, 70}, {70, 300, 40}, {150, 40, 500}})
+        for (const Types &types : {Types{f32, f32, f32}, {bf16, bf16, bf16}, {i8, i8, i32}})
+          EXPECT_EQ(runDense(types.lhs, types.rhs, types.result, rows, columns, summed,
+                             Machine::host(), threads,
+                             {.mostRows = 64, .mostColumns = 64, .mostShared = mostShared}),
+                    "")
+              << mostShared << " bytes, " << rows << "x" << summed << "x" << columns;
+}
+
 TEST(Matmul, StreamsVectors) {
   for (const Machine &machine : machines())
     for (const Types &types : {Types{f32, f32, f32},

@@ -27,17 +27,26 @@ struct Side {
   int64_t lines, summed, blockSummed;
   int64_t elementBytes;
   PanelScratch::Use localUse;
-  std::byte *shared = nullptr; // all panels, or null if each tile packs its own
+  std::byte *shared = nullptr; // panels for several tiles, or null if each tile packs its own
+  int64_t sharedFirst = 0, sharedCount = 0; // which panels those are
 
   int64_t panels() const { return divideUp(lines, width); }
   int64_t blockDepth(int64_t block) const {
     return roundUp(std::min(blockSummed, summed - block * blockSummed), depth);
   }
   int64_t panelBytes(int64_t block) const { return width * blockDepth(block) * elementBytes; }
-  int64_t allBytes() const { return panels() * width * roundUp(summed, depth) * elementBytes; }
+  /// Of so many lines in all blocks.
+  int64_t bytesOf(int64_t count) const {
+    return roundUp(count, width) * roundUp(summed, depth) * elementBytes;
+  }
   std::byte *sharedAt(int64_t block, int64_t panel) const {
-    return shared + panels() * width * block * blockSummed * elementBytes +
-           panel * panelBytes(block);
+    return shared + sharedCount * width * block * blockSummed * elementBytes +
+           (panel - sharedFirst) * panelBytes(block);
+  }
+  /// Lets `shared` hold the panels of lines [begin, end).
+  void shareLines(int64_t begin, int64_t end) {
+    sharedFirst = begin / width;
+    sharedCount = divideUp(std::min(end, lines), width) - sharedFirst;
   }
 
   /// Packs panels [first, last) of a block, one after the other. Where neighbouring lines are
@@ -150,24 +159,26 @@ static void multiplyTile(const PanelKernel &kernel, const Side &lhs, const Side 
   }
 }
 
-/// Packs all of an operand, or of both, on all threads.
+/// Packs the shared panels of an operand, or of both, on all threads.
 static void packShared(std::initializer_list<const Side *> sides, int64_t blocks,
                        ThreadPool &pool) {
   // Neighbouring panels lie on the same pages, so they are packed together.
   constexpr int64_t together = 8;
   int64_t count = 0;
   for (const Side *side : sides)
-    count += side->shared ? blocks * divideUp(side->panels(), together) : 0;
+    count += side && side->shared ? blocks * divideUp(side->sharedCount, together) : 0;
   pool.parallelFor(count, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t item = i;
       for (const Side *side : sides) {
-        if (!side->shared)
+        if (!side || !side->shared)
           continue;
-        const int64_t groups = divideUp(side->panels(), together);
+        const int64_t groups = divideUp(side->sharedCount, together);
         if (item < blocks * groups) {
-          const int64_t block = item / groups, first = item % groups * together;
-          side->packPanels(block, first, std::min(first + together, side->panels()),
+          const int64_t block = item / groups;
+          const int64_t first = side->sharedFirst + item % groups * together;
+          const int64_t end = side->sharedFirst + side->sharedCount;
+          side->packPanels(block, first, std::min(first + together, end),
                            side->sharedAt(block, first));
           break;
         }
@@ -217,32 +228,57 @@ void Matmul::Runner::runPanels(const Product &product) const {
     return scratch.trim();
   }
 
-  // An operand that several tiles use is packed once for all of them.
+  // An operand that several tiles use is packed once for all of them: as many tiles at a time as
+  // leave what is packed in bounds. The columns of a convolution would take hundreds of MiB.
+  const int64_t mostShared = matmul.choice.mostShared ? matmul.choice.mostShared : 16 << 20;
+  auto tilesAtOnce = [&](const Side &side, bool isShared, int64_t tileLines, int64_t allTiles) {
+    return isShared ? std::clamp<int64_t>(mostShared / side.bytesOf(tileLines), 1, allTiles)
+                    : allTiles;
+  };
+  const int64_t rowTiles =
+      tilesAtOnce(lhs, blocking.columnTiles > 1, blocking.rows, blocking.rowTiles);
+  const int64_t columnTiles =
+      tilesAtOnce(rhs, blocking.rowTiles > 1, blocking.columns, blocking.columnTiles);
   if (blocking.columnTiles > 1)
-    lhs.shared = scratch.get(PanelScratch::lhsPanels, lhs.allBytes());
+    lhs.shared = scratch.get(PanelScratch::lhsPanels, lhs.bytesOf(rowTiles * blocking.rows));
   if (blocking.rowTiles > 1)
-    rhs.shared = scratch.get(PanelScratch::rhsPanels, rhs.allBytes());
-  packShared({&rhs, &lhs}, blocking.summedBlocks, pool);
+    rhs.shared = scratch.get(PanelScratch::rhsPanels, rhs.bytesOf(columnTiles * blocking.columns));
 
   const bool inPlace = writesInPlace();
-  pool.parallelFor(tiles, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t tile = begin; tile < end; ++tile) {
-      const int64_t row = rowsOf(tile), column = columnsOf(tile);
-      const int64_t rows = std::min(blocking.rows, shape.rows - row);
-      const int64_t columns = std::min(blocking.columns, shape.columns - column);
-      if (inPlace) {
-        multiplyTile(kernel, lhs, rhs, row, rows, column, columns, 0, blocking.summedBlocks,
-                     product.result + (row * shape.resultRows.stride + column) * sumBytes(),
-                     shape.resultRows.stride);
-        continue;
-      }
-      std::byte *sums =
-          PanelScratch::ofThread().get(PanelScratch::sumsTile, rows * columns * sumBytes());
-      multiplyTile(kernel, lhs, rhs, row, rows, column, columns, 0, blocking.summedBlocks, sums,
-                   columns);
-      finish(product, sums, columns, row, rows, column, columns);
+  auto computeTile = [&](int64_t row, int64_t column) {
+    const int64_t rows = std::min(blocking.rows, shape.rows - row);
+    const int64_t columns = std::min(blocking.columns, shape.columns - column);
+    if (inPlace) {
+      multiplyTile(kernel, lhs, rhs, row, rows, column, columns, 0, blocking.summedBlocks,
+                   product.result + (row * shape.resultRows.stride + column) * sumBytes(),
+                   shape.resultRows.stride);
+      return;
     }
-  });
+    std::byte *sums =
+        PanelScratch::ofThread().get(PanelScratch::sumsTile, rows * columns * sumBytes());
+    multiplyTile(kernel, lhs, rhs, row, rows, column, columns, 0, blocking.summedBlocks, sums,
+                 columns);
+    finish(product, sums, columns, row, rows, column, columns);
+  };
+  const bool isLhsWhole = rowTiles == blocking.rowTiles;
+  for (int64_t firstColumn = 0; firstColumn < blocking.columnTiles; firstColumn += columnTiles)
+    for (int64_t firstRow = 0; firstRow < blocking.rowTiles; firstRow += rowTiles) {
+      const int64_t rowsNow = std::min(rowTiles, blocking.rowTiles - firstRow);
+      const int64_t columnsNow = std::min(columnTiles, blocking.columnTiles - firstColumn);
+      const bool packsLhs = firstColumn == 0 || !isLhsWhole, packsRhs = firstRow == 0;
+      if (packsLhs)
+        lhs.shareLines(firstRow * blocking.rows, (firstRow + rowsNow) * blocking.rows);
+      if (packsRhs)
+        rhs.shareLines(firstColumn * blocking.columns,
+                       (firstColumn + columnsNow) * blocking.columns);
+      packShared({packsRhs ? &rhs : nullptr, packsLhs ? &lhs : nullptr}, blocking.summedBlocks,
+                 pool);
+      pool.parallelFor(rowsNow * columnsNow, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t tile = begin; tile < end; ++tile)
+          computeTile((firstRow + tile % rowsNow) * blocking.rows,
+                      (firstColumn + tile / rowsNow) * blocking.columns);
+      });
+    }
   scratch.trim();
 }
 

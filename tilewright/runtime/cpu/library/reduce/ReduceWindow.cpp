@@ -54,37 +54,77 @@ public:
     if (passes.size() == 1) {
       const WindowDim &dim = window[passes[0]];
       if (dim.isCumulative() || dim.isReverseCumulative()) {
-        const int64_t inner = innerOf(passes[0], 0);
+        const int64_t inner = innerOf(window, passes[0], 0);
         cumulate(*rows, {inputs / (dim.input * inner), dim.input, inner, !dim.isCumulative()},
                  input.data(), init.data(), run.results[0], run.pool);
         return Status();
       }
     }
-    // Within one of the batch, what lies between two passes stays in the cache.
+    // What lies between two passes stays in the cache: a few positions of the first dimension in
+    // which the window slides are taken through all passes at a time.
     const int64_t fromBytes = inputs / batch * rows->storedBytes;
     const int64_t toBytes = outputs / batch * rows->storedBytes;
-    run.pool.parallelFor(batch,
-                         std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, inputs / batch)),
-                         [&](int64_t begin, int64_t end) {
-                           for (int64_t i = begin; i < end; ++i)
-                             reduce(input.data() + i * fromBytes, init.data(),
-                                    run.results[0] + i * toBytes, run.pool);
-                         });
+    const int64_t slab = positionsAtOnce(), slabs = (leadPositions() + slab - 1) / slab;
+    const int64_t elements = std::max<int64_t>(1, inputs / batch / slabs);
+    run.pool.parallelFor(
+        batch * slabs, std::max<int64_t>(1, (1 << 14) / elements), [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i)
+            reduceSlab(input.data() + i / slabs * fromBytes, init.data(),
+                       run.results[0] + i / slabs * toBytes, i % slabs * slab, slab, run.pool);
+        });
     return Status();
   }
 
 private:
+  int64_t leadPositions() const { return passes.empty() ? 1 : window[passes.back()].positions; }
+  /// Positions of the first sliding dimension that fit in a part of the second cache. Windows that
+  /// overlap see the elements between two slabs twice, so there are several windows in a slab.
+  int64_t positionsAtOnce() const {
+    if (passes.empty() || window[passes.back()].baseDilation != 1)
+      return leadPositions();
+    constexpr int64_t cacheBytes = 256 << 10;
+    const WindowDim &dim = window[passes.back()];
+    const int64_t rowBytes =
+        std::max<int64_t>(1, inputs / batch / std::max<int64_t>(1, dim.input) * rows->valueBytes);
+    const int64_t extent = (dim.size - 1) * dim.windowDilation + 1;
+    const int64_t least = extent <= dim.stride         ? 1
+                          : extent > dim.positions / 4 ? dim.positions
+                                                       : 4 * extent;
+    return std::clamp(cacheBytes / rowBytes / dim.stride, least, dim.positions);
+  }
+
+  /// Positions [first, first + count) of the first sliding dimension: a window over the elements
+  /// that lie under them.
+  void reduceSlab(const std::byte *from, const std::byte *init, std::byte *to, int64_t first,
+                  int64_t count, ThreadPool &pool) const {
+    if (count >= leadPositions())
+      return reduce(window, from, init, to, pool);
+    Window part = window;
+    WindowDim &dim = part[passes.back()];
+    dim.positions = std::min(count, dim.positions - first);
+    const int64_t low = first * dim.stride - dim.padLow;
+    const int64_t high =
+        low + (dim.positions - 1) * dim.stride + (dim.size - 1) * dim.windowDilation;
+    const int64_t begin = std::clamp<int64_t>(low, 0, dim.input);
+    const int64_t end = std::clamp(high + 1, begin, dim.input);
+    const int64_t inputBytes = inputs / batch / std::max<int64_t>(1, dim.input) * rows->storedBytes;
+    const int64_t outputBytes = outputs / batch / leadPositions() * rows->storedBytes;
+    dim.input = end - begin;
+    dim.padLow = begin - low;
+    reduce(part, from + begin * inputBytes, init, to + first * outputBytes, pool);
+  }
+
   /// Elements of the dimensions after `dim`, of which those in the first `done` passes have
   /// positions instead of inputs.
-  int64_t innerOf(size_t dim, size_t done) const {
+  int64_t innerOf(const Window &window, size_t dim, size_t done) const {
     int64_t inner = 1;
     for (size_t d = dim + 1; d < window.size(); ++d)
       inner *= isDone(d, done) ? window[d].positions : window[d].input;
     return inner;
   }
-  int64_t outerOf(size_t dim, size_t done) const {
+  int64_t outerOf(const Window &window, size_t dim, size_t done) const {
     int64_t outer = 1;
-    for (size_t d = static_cast<size_t>(batchRank(window)); d < dim; ++d)
+    for (size_t d = static_cast<size_t>(batchRank(this->window)); d < dim; ++d)
       outer *= isDone(d, done) ? window[d].positions : window[d].input;
     return outer;
   }
@@ -93,7 +133,9 @@ private:
            passes.begin() + static_cast<std::ptrdiff_t>(done);
   }
 
-  void reduce(const std::byte *from, const std::byte *init, std::byte *to, ThreadPool &pool) const {
+  /// All passes over one of the batch, or over a slab of it.
+  void reduce(const Window &window, const std::byte *from, const std::byte *init, std::byte *to,
+              ThreadPool &pool) const {
     Scratch before, after;
     const std::byte *source = from;
     int64_t count = inputs / batch;
@@ -106,7 +148,8 @@ private:
     }
     for (size_t pass = 0; pass < passes.size() && !inOrder; ++pass) {
       const WindowDim &dim = window[passes[pass]];
-      const int64_t inner = innerOf(passes[pass], pass), outer = outerOf(passes[pass], pass);
+      const int64_t inner = innerOf(window, passes[pass], pass);
+      const int64_t outer = outerOf(window, passes[pass], pass);
       count = outer * dim.positions * inner;
       after = Scratch(count * rows->valueBytes);
       const bool isStored = pass == 0;
@@ -121,10 +164,18 @@ private:
       before = Scratch(count * rows->valueBytes);
       rows->widen(from, before.data(), count);
     }
-    alignas(16) std::byte first[16];
+    alignas(16) std::byte first[16], none[16];
     rows->widen(init, first, 1);
+    rows->identity(none);
+    const bool changesNothing =
+        std::memcmp(first, none, static_cast<size_t>(rows->valueBytes)) == 0;
     constexpr int64_t piece = 1024;
     pool.parallelFor((count + piece - 1) / piece, 16, [&](int64_t begin, int64_t end) {
+      if (changesNothing) {
+        const int64_t at = begin * piece, now = std::min(end * piece, count) - at;
+        rows->narrow(before.data() + at * rows->valueBytes, to + at * rows->storedBytes, now);
+        return;
+      }
       const Scratch start(piece * rows->valueBytes);
       for (int64_t i = begin * piece; i < std::min(end * piece, count); i += piece) {
         const int64_t now = std::min(piece, count - i);

@@ -11,6 +11,11 @@ Taps WindowDim::tapsAt(int64_t position) const {
     w = (-at + windowDilation - 1) / windowDilation;
     at += w * windowDilation;
   }
+  if (baseDilation == 1) {
+    if (w >= size || at >= input)
+      return {0, 1, 0};
+    return {at, windowDilation, std::min(size - 1 - w, (input - 1 - at) / windowDilation) + 1};
+  }
   // Every `period`-th element of the window lies on an element of the input.
   const int64_t period = baseDilation / std::gcd(baseDilation, windowDilation);
   for (int64_t tries = 0; at % baseDilation != 0; ++tries, ++w, at += windowDilation)
