@@ -142,9 +142,11 @@ private:
     if (passes.empty())
       source = nullptr;
     if (inOrder) {
-      count = outputs / batch;
+      const size_t last = passes.front();
+      count = outerOf(window, last, passes.size()) * window[last].positions *
+              innerOf(window, last, passes.size());
       before = Scratch(count * rows->valueBytes);
-      slideInOrder(from, before.data(), pool);
+      slideInOrder(window, from, before.data(), pool);
     }
     for (size_t pass = 0; pass < passes.size() && !inOrder; ++pass) {
       const WindowDim &dim = window[passes[pass]];
@@ -257,11 +259,12 @@ private:
   }
 
   /// All dimensions in one pass, rows of the last one that slides at a time.
-  void slideInOrder(const std::byte *from, std::byte *to, ThreadPool &pool) const {
-    const auto begin = static_cast<size_t>(batchRank(window));
+  void slideInOrder(const Window &window, const std::byte *from, std::byte *to,
+                    ThreadPool &pool) const {
+    const auto begin = static_cast<size_t>(batchRank(this->window));
     const size_t last = passes.front();
     const WindowDim &dim = window[last];
-    const int64_t inner = innerOf(last, 0);
+    const int64_t inner = innerOf(window, last, 0);
     const bool areNeighbours = inner == 1 && dim.baseDilation == 1;
     std::vector<int64_t> strides(last + 1, inner); // of the input
     for (size_t d = last; d-- > begin;)
