@@ -2,6 +2,7 @@
 
 #include "tilewright/driver/Compile.h"
 #include "tilewright/interpret/Checks.h"
+#include "tilewright/runtime/candidates/Candidates.h"
 #include "tilewright/runtime/cpu/Program.h"
 #include "tilewright/runtime/cpu/StepTracer.h"
 #include "tilewright/support/Concat.h"
@@ -75,6 +76,8 @@ Result<RuntimeValues> runNative(mlir::ModuleOp module, const RuntimeValues &inpu
   driver::CompileRequest request;
   request.options = options;
   TILEWRIGHT_ASSIGN(artifact::Executable executable, driver::compile(module, request));
+  if (options.runtime.tune)
+    runtime::Candidates::ofProcess().set(runtime::Candidates::measuringAloud());
   Checks resolver;
   std::optional<trace::Span> loading(std::in_place, "load", "load executable");
   TILEWRIGHT_ASSIGN(auto program,

@@ -55,14 +55,23 @@ size_t Candidates::choose(std::string_view problem, std::span<const std::string>
       return static_cast<size_t>(name - names.begin());
   }
   Decision decision{.problem = std::string(problem), .candidates = {}};
-  if (current.measure && names.size() > 1)
+  if (current.measure && names.size() > 1) {
     decision = measure(problem, names, run, current.secondsPerProblem);
-  else
+    if (current.onMeasured)
+      current.onMeasured(decision);
+  } else {
     for (const std::string &name : names)
       decision.candidates.push_back({name, 0});
+  }
   const size_t chosen = decision.chosen;
   decided.insert_or_assign(std::string(problem), std::move(decision));
   return chosen;
+}
+
+Candidates::Settings Candidates::measuringAloud() {
+  return {.measure = true, .onMeasured = [](const Decision &decision) {
+            std::fprintf(stderr, "runtime.tune: %s", toString(decision).c_str());
+          }};
 }
 
 void Candidates::set(const Settings &settings) {
@@ -97,19 +106,23 @@ std::vector<Decision> Candidates::decisions() const {
   return all;
 }
 
+std::string Candidates::toString(const Decision &decision) {
+  std::string text = concat(decision.problem, decision.isMeasured ? "\n" : " (not measured)\n");
+  for (size_t i = 0; i < decision.candidates.size(); ++i) {
+    const Decision::Candidate &candidate = decision.candidates[i];
+    char time[32] = "";
+    if (decision.isMeasured)
+      std::snprintf(time, sizeof(time), " %.3f ms", candidate.seconds * 1e3);
+    text += concat(i == decision.chosen ? "  * " : "    ", candidate.name,
+                   static_cast<const char *>(time), "\n");
+  }
+  return text;
+}
+
 std::string Candidates::toString() const {
   std::string text;
-  for (const Decision &decision : decisions()) {
-    text += concat(decision.problem, decision.isMeasured ? "\n" : " (not measured)\n");
-    for (size_t i = 0; i < decision.candidates.size(); ++i) {
-      const Decision::Candidate &candidate = decision.candidates[i];
-      char time[32] = "";
-      if (decision.isMeasured)
-        std::snprintf(time, sizeof(time), " %.3f ms", candidate.seconds * 1e3);
-      text += concat(i == decision.chosen ? "  * " : "    ", candidate.name,
-                     static_cast<const char *>(time), "\n");
-    }
-  }
+  for (const Decision &decision : decisions())
+    text += toString(decision);
   return text;
 }
 

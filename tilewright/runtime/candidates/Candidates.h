@@ -42,7 +42,12 @@ public:
     bool measure = false;
     /// Time for measuring one problem. A candidate runs at least twice whatever this says.
     double secondsPerProblem = 0.05;
+    /// Told of each decision that was measured, while it is made.
+    std::function<void(const Decision &)> onMeasured;
   };
+  /// What `runtime.tune` asks for: each decision is measured, and written to stderr.
+  static Settings measuringAloud();
+
   /// The number of the candidate to use for `problem`. `run` computes it once with the candidate
   /// of a number, to completion; candidates are listed in the order of preference.
   size_t choose(std::string_view problem, std::span<const std::string> names,
@@ -57,6 +62,7 @@ public:
   std::vector<Decision> decisions() const;
   /// One paragraph for each problem, the choice marked, times of all.
   std::string toString() const;
+  static std::string toString(const Decision &decision);
 
   /// The one that all kernels of this process share.
   static Candidates &ofProcess();

@@ -48,6 +48,17 @@ TEST(Candidates, AProblemIsMeasuredOnce) {
   EXPECT_EQ(runs, 0);
 }
 
+TEST(Candidates, ADecisionIsToldOnceWhenItWasMeasured) {
+  Candidates book;
+  std::vector<std::string> told;
+  book.set({.measure = true,
+            .secondsPerProblem = 0.01,
+            .onMeasured = [&](const Decision &decision) { told.push_back(decision.problem); }});
+  book.choose("p", names, runSlowAndFast);
+  book.choose("p", names, runSlowAndFast);
+  EXPECT_THAT(told, ElementsAre("p"));
+}
+
 TEST(Candidates, WhatIsKnownFromBeforeCountsWhileItIsThere) {
   Candidates book;
   book.add({.problem = "p", .candidates = {{"theirs", 1e-3}, {"ours", 2e-3}}, .chosen = 0});

@@ -1,4 +1,5 @@
 #include "tilewright/runtime/cpu/CpuBackend.h"
+#include "tilewright/runtime/candidates/Candidates.h"
 #include "tilewright/runtime/cpu/CpuCollectives.h"
 #include "tilewright/runtime/cpu/HostMemory.h"
 #include "tilewright/runtime/cpu/Program.h"
@@ -66,7 +67,10 @@ private:
 class CpuBackend final : public Backend {
 public:
   CpuBackend(const RuntimeOptions &options, std::shared_ptr<CustomCallResolver> customCalls)
-      : options(options), customCalls(std::move(customCalls)) {}
+      : options(options), customCalls(std::move(customCalls)) {
+    if (options.tune)
+      Candidates::ofProcess().set(Candidates::measuringAloud());
+  }
 
   std::string name() const override { return "cpu"; }
   std::string version() const override { return "tilewright cpu"; }

@@ -2,6 +2,7 @@
 #include "tilewright/runtime/cpu/TestProgram.h"
 
 #include "tilewright/artifact/Writer.h"
+#include "tilewright/runtime/candidates/Candidates.h"
 #include "tilewright/runtime/cpu/CpuBackend.h"
 #include "tilewright/support/Trace.h"
 
@@ -69,6 +70,17 @@ TEST(CpuBackend, TheClientHasTheDevicesAsked) {
   EXPECT_EQ(client->threadPool().threadCount(), 2U);
   EXPECT_EQ(client->devices()[0]->kind(), "cpu");
   EXPECT_GT(client->memories()[0]->statistics().bytesLimit, 0);
+}
+
+TEST(CpuBackend, TuneMakesProductsMeasure) {
+  const Candidates::Settings before = Candidates::ofProcess().settings();
+  createBackend(RuntimeOptions(), nullptr);
+  EXPECT_FALSE(Candidates::ofProcess().settings().measure);
+  RuntimeOptions options;
+  options.tune = true;
+  createBackend(options, nullptr);
+  EXPECT_TRUE(Candidates::ofProcess().settings().measure);
+  Candidates::ofProcess().set(before);
 }
 
 TEST(CpuBackend, RunsWhatTheCompilerWrote) {
