@@ -290,6 +290,7 @@ void Groups::run() {
       joinProducers(i);
     }
   joinSiblings();
+  joinScalars();
   for (Group &group : groups)
     llvm::sort(group.members);
   dissolve();

@@ -113,6 +113,7 @@ private:
   void makeGroup(unsigned index);
   void joinProducers(unsigned index);
   void joinSiblings();
+  void joinScalars();
   void dissolve();
 
   /// Null if the groups may be one kernel, else the reason why not. Roles as they would be.

@@ -464,4 +464,28 @@ void Groups::joinSiblings() {
   }
 }
 
+/// A launch takes longer than one element: single elements that do not wait for an op between
+/// them are computed together.
+void Groups::joinScalars() {
+  unsigned last = ~0u; // the scalar before
+  for (unsigned i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].group == ~0u || nodes[i].opClass != OpClass::elementwise ||
+        nodes[i].role != Role::full)
+      continue;
+    const unsigned group = find(nodes[i].group);
+    if (groups[group].space.reduces || groups[group].space.elements != 1)
+      continue;
+    const unsigned before = last == ~0u ? group : find(nodes[last].group);
+    if (before != group && groups[before].space.shape == groups[group].space.shape) {
+      Plan plan;
+      plan.space = joined(groups[before].space, groups[group].space, false);
+      if (!refuseEdges(before, group, plan) && !refuseMerge(before, group)) {
+        report(nodes[last].op, nodes[i].op, true, "is one element, too");
+        merge(before, group, plan, true);
+      }
+    }
+    last = i;
+  }
+}
+
 } // namespace tilewright::fuse

@@ -171,3 +171,35 @@ func.func @composites(%x: tensor<16x8xf32>, %y: tensor<16x8xf32>)
 }
 func.func private @erf(%x: tensor<16x8xf32>) -> tensor<16x8xf32>
 func.func private @top_k(%x: tensor<16x8xf64>) -> (tensor<16x8xf64>, tensor<16x8xi32>)
+
+// -----
+
+/// A launch takes longer than one element, so scalars that have nothing to do with each other are computed together.
+
+// CHECK-LABEL: func @scalars
+//  CHECK-NEXT:   %[[R:.*]]:2 = exec.fusion "add_multiply"(%arg0, %arg1)
+//  CHECK-SAME:     reason = "over a scalar, 1 join"
+//       CHECK:   return %[[R]]#0, %[[R]]#1
+func.func @scalars(%i: tensor<i32>, %x: tensor<f32>) -> (tensor<i32>, tensor<f32>) {
+  %0 = stablehlo.add %i, %i : tensor<i32>
+  %1 = stablehlo.multiply %x, %x : tensor<f32>
+  return %0, %1 : tensor<i32>, tensor<f32>
+}
+
+// -----
+
+/// The second scalar waits for a product that waits for the first.
+
+// CHECK-LABEL: func @negative_scalars_apart
+//       CHECK:   exec.fusion "add"
+//       CHECK:   stablehlo.dot_general
+//       CHECK:   exec.fusion "multiply"
+func.func @negative_scalars_apart(%x: tensor<f32>, %a: tensor<4xf32>) -> tensor<f32> {
+  %0 = stablehlo.add %x, %x : tensor<f32>
+  %1 = stablehlo.reshape %0 : (tensor<f32>) -> tensor<1xf32>
+  %2 = stablehlo.reshape %a : (tensor<4xf32>) -> tensor<1x4xf32>
+  %3 = stablehlo.dot_general %1, %2, contracting_dims = [0] x [0] : (tensor<1xf32>, tensor<1x4xf32>) -> tensor<4xf32>
+  %4 = stablehlo.dot_general %3, %a, contracting_dims = [0] x [0] : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
+  %5 = stablehlo.multiply %4, %x : tensor<f32>
+  return %5 : tensor<f32>
+}
