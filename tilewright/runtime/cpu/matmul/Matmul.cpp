@@ -367,6 +367,26 @@ void Matmul::Runner::runVector(const Product &product) const {
     }
     finish(product, tile, count, 0, shape.rows, column, count);
   };
+  // One row: threads take parts of the sum, so that each reads one piece of memory from end to end.
+  const int64_t parts = std::min<int64_t>(2 * pool.threadCount(), shape.summed / 64);
+  if (isRowMajor && shape.rows == 1 && pool.threadCount() > 1 && parts > 1 &&
+      double(shape.columns) * double(shape.summed) >= 2.0 * worthAThread) {
+    const int64_t partBytes = (shape.columns * bytes + 63) / 64 * 64;
+    std::byte *partial = PanelScratch::ofThread().get(PanelScratch::partial, parts * partBytes);
+    pool.parallelFor(parts, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t part = begin; part < end; ++part) {
+        const int64_t first = shape.summed * part / parts, last = shape.summed * (part + 1) / parts;
+        std::byte *sums = partial + part * partBytes;
+        std::memset(sums, 0, static_cast<size_t>(partBytes));
+        matmul.vector->addRows(1, shape.columns, last - first, lhs + first * bytes,
+                               product.rhs.data + first * shape.rhsSummed.stride * rhsBytes,
+                               shape.rhsSummed.stride, sums);
+      }
+    });
+    for (int64_t part = 1; part < parts; ++part)
+      addSums(partial, partial + part * partBytes, shape.columns);
+    return finish(product, partial, shape.columns, 0, 1, 0, shape.columns);
+  }
   pool.parallelFor(shape.columns, grain, [&](int64_t begin, int64_t end) {
     for (int64_t column = begin; column < end; column += most)
       multiply(column, std::min(most, end - column));

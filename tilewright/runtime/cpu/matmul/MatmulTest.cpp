@@ -151,7 +151,8 @@ TEST(Matmul, StreamsVectors) {
                                {i8, i8, i32},
                                {ui8, i8, i32},
                                {i32, i32, i32}})
-      for (auto [rows, columns] : {std::array<int64_t, 2>{1, 1000}, {1000, 1}, {1, 3}})
+      for (auto [rows, columns] :
+           {std::array<int64_t, 2>{1, 1000}, {1000, 1}, {1, 3}, {1, 4001}, {4001, 1}})
         for (bool isTransposed : {false, true}) {
           const int64_t summed = 133;
           MatmulProblem problem =
