@@ -34,7 +34,8 @@ protected:
   }
   std::vector<std::string> mapsOf(mlir::Operation *op) {
     std::vector<std::string> maps;
-    for (const OperandRelation &operand : indexingRelation(op)->operands)
+    const mlir::FailureOr<IndexingRelation> relation = indexingRelation(op);
+    for (const OperandRelation &operand : relation->operands)
       maps.push_back(textOf(operand.map));
     return maps;
   }
