@@ -88,7 +88,8 @@ struct OperandRule {
   bool doubled = false;    // twice the type's width
   bool second = false;     // d|p allowed: a predicate is the second
   bool secondNeeded = false;
-  bool sink = false;              // must be _ or may be
+  bool sink = false;              // may be _
+  bool sinkNeeded = false;        // must be _
   Modifier type = Modifier::none; // fixed, or none: by `typeIndex`
   uint8_t typeIndex = 0;
   uint8_t count = 0;
@@ -118,9 +119,25 @@ inline const Row &rowOf(const Instruction &instruction) { return rowOf(instructi
 /// The rows of one opcode, in the table's order; empty if there are none.
 std::span<const Row *const> rowsOf(std::string_view opcode);
 
-/// Why an instruction that PTX has is not taken, or empty if it is not of PTX:
-/// "tcgen05 instructions need a Blackwell chip, which is not modelled yet".
-std::string_view refusalOf(std::string_view opcode);
+/// Why an instruction that PTX has is not taken, by its first word; empty if it
+/// is not of PTX.
+std::string_view refusalOf(std::string_view word);
+
+/// Opcode and reason of every row of Refused.def.
+std::span<const std::pair<std::string_view, std::string_view>> refusedInstructions();
+
+/// What is wrong with the table itself, a sentence each; a test wants none.
+const std::vector<std::string> &tableProblems();
+
+/// The words of an instruction after its opcode, held against one row's slots.
+/// `reached` is how many words fitted at best, and `allowed` what could have
+/// stood there; `complete` is whether the instruction could have ended there.
+struct MatchTrace {
+  size_t reached = 0;
+  std::vector<Modifier> allowed;
+  bool complete = false;
+};
+bool matches(const Row &row, std::span<const Modifier> words, MatchTrace *trace = nullptr);
 
 } // namespace tilewright::vgpu::ptx
 

@@ -56,6 +56,10 @@ enum class SpecialRegister : uint8_t {
 #include "tilewright/vgpu/ptx/SpecialRegisters.def"
 };
 
+Modifier typeOfSpecial(SpecialRegister special);
+std::string_view spellingOf(SpecialRegister special);
+bool hasComponents(SpecialRegister special);
+
 enum class OperandKind : uint8_t {
   none,
   reg,       // index: register; component: .x … .w of a vector register
