@@ -26,8 +26,7 @@ bool fits(Modifier have, Modifier want, bool mayBeWider) {
     return true;
   switch (wantCategory) {
   case TypeCategory::untyped:
-    // A wider float register has no low part.
-    return isInteger(haveCategory) || haveBits == wantBits;
+    return true;
   case TypeCategory::unsignedInteger:
   case TypeCategory::signedInteger:
   case TypeCategory::packedInteger:
@@ -38,6 +37,20 @@ bool fits(Modifier have, Modifier want, bool mayBeWider) {
     return haveCategory == TypeCategory::packedFloat;
   default:
     return false;
+  }
+}
+
+/// Without what stands behind '::'.
+Modifier plainSpace(Modifier space) {
+  switch (space) {
+  case Modifier::sharedCta:
+  case Modifier::sharedCluster:
+    return Modifier::shared;
+  case Modifier::paramEntry:
+  case Modifier::paramFunc:
+    return Modifier::param;
+  default:
+    return space;
   }
 }
 
@@ -104,6 +117,7 @@ private:
                      Modifier type) const;
   Status checkFragment(const OperandRule &rule, const Operand &operand) const;
   Status checkAddress(const OperandRule &rule, const Operand &operand) const;
+  Status checkSpace(const Operand &base) const;
   Status checkTensor(const OperandRule &rule, const Operand &operand) const;
   Status checkMove(const OperandRule &rule, const Operand &operand, const Operand &other) const;
   Status checkCall(std::span<const Operand> operands) const;
@@ -254,7 +268,7 @@ Status Checker::checkRegister(const OperandRule &rule, const Operand &operand,
   if (operand.kind != OperandKind::reg)
     return wrongKind(operand, rule.name, "a register");
   const Register &reg = function.registers[operand.index];
-  if (operand.negated && rule.form != OperandForm::predicate)
+  if (operand.negated && (type != Modifier::pred || rule.written))
     return fail(Error::ptxOperandKind, operand.position, "operand ", rule.name, " of '", row.opcode,
                 "' cannot be negated with '!'");
   if (reg.vector > 1 && operand.component == Operand::noComponent)
@@ -278,6 +292,9 @@ Status Checker::checkScalar(const OperandRule &rule, const Operand &operand, Mod
     return wrongKind(operand, rule.name, "a register, because it is written");
   }
   if (operand.kind == OperandKind::special) {
+    if (row.handler != Handler::mov && row.id != RowId::cvt_int)
+      return wrongKind(operand, rule.name,
+                       "a register or a constant; special registers are read by mov");
     Modifier have = typeOfSpecial(static_cast<SpecialRegister>(operand.index));
     if (fits(have, type, rule.mayBeWider))
       return Status();
@@ -288,8 +305,11 @@ Status Checker::checkScalar(const OperandRule &rule, const Operand &operand, Mod
     return wrongKind(operand, rule.name, "a register or a constant");
   bool isFloat = operand.number == NumberKind::f32 || operand.number == NumberKind::f64;
   TypeCategory category = categoryOf(type);
-  if (category == TypeCategory::floating ? !isFloat && bitsOf(type) > 16
-                                         : isFloat && category != TypeCategory::untyped)
+  if (category == TypeCategory::packedFloat || category == TypeCategory::bitsOfFloat ||
+      type == Modifier::f16)
+    return wrongKind(operand, rule.name,
+                     concat("a register, because .", spellingOf(type), " has no constants"));
+  if (category == TypeCategory::floating ? !isFloat : isFloat && category != TypeCategory::untyped)
     return fail(Error::ptxOperandType, operand.position, "operand ", rule.name, " of '", row.opcode,
                 "' is a .", spellingOf(type), ", the constant is ",
                 isFloat ? "a float" : "a whole number; write it as 0f… or 0d…");
@@ -338,6 +358,8 @@ Status Checker::checkAddress(const OperandRule &rule, const Operand &operand) co
   if (operand.kind != OperandKind::address)
     return wrongKind(operand, rule.name, "an address in brackets");
   const Operand &base = function.elementsOf(operand)[0];
+  if (base.kind == OperandKind::symbol)
+    return checkSpace(base);
   if (base.kind != OperandKind::reg)
     return Status();
   const Register &reg = function.registers[base.index];
@@ -348,6 +370,28 @@ Status Checker::checkAddress(const OperandRule &rule, const Operand &operand) co
   return fail(Error::ptxOperandType, base.position, "an address is a register of 32 or 64 bits, '",
               module.registerName(function, base.index), "' is declared as .",
               spellingOf(reg.type));
+}
+
+/// A variable is read and written in its own space.
+Status Checker::checkSpace(const Operand &base) const {
+  const Symbol &symbol = module.symbols[base.index];
+  if (symbol.kind == SymbolKind::function)
+    return wrongKind(base, "a", "in data memory");
+  Modifier have = module.variables[symbol.index].space;
+  // Where an instruction names two spaces, either may be meant.
+  unsigned spaces = 0;
+  for (Modifier word : instruction.mods()) {
+    if (kindOf(word) != ModifierKind::space)
+      continue;
+    ++spaces;
+    if (word == have || plainSpace(word) == plainSpace(have))
+      return Status();
+  }
+  if (spaces != 1 || row.klass == InstructionClass::asyncCopy)
+    return Status();
+  return fail(Error::ptxOperandKind, base.position, "'", module.name(symbol.name), "' is in .",
+              spellingOf(have), ", and '", row.opcode, "' accesses .",
+              spellingOf(instruction.find(ModifierKind::space)));
 }
 
 Status Checker::checkTensor(const OperandRule &rule, const Operand &operand) const {

@@ -251,6 +251,30 @@ bool matchFrom(const Row &row, size_t slot, std::span<const Modifier> words, siz
   return here.optional && matchFrom(row, slot + 1, words, word, trace);
 }
 
+bool reorderFrom(const Row &row, size_t slot, std::vector<Modifier> &left,
+                 std::vector<Modifier> &ordered) {
+  if (slot == row.slots.size())
+    return left.empty();
+  if (left.size() > row.slots.size() - slot)
+    return false;
+  const ModifierSlot &here = row.slots[slot];
+  bool typeSeen = false;
+  for (size_t i = 0; i < left.size(); ++i) {
+    Modifier word = left[i];
+    bool first = !isType(word) || !typeSeen;
+    typeSeen |= isType(word);
+    if (!first || !here.accepts(word))
+      continue;
+    left.erase(left.begin() + static_cast<ptrdiff_t>(i));
+    ordered.push_back(word);
+    if (reorderFrom(row, slot + 1, left, ordered))
+      return true;
+    ordered.pop_back();
+    left.insert(left.begin() + static_cast<ptrdiff_t>(i), word);
+  }
+  return here.optional && reorderFrom(row, slot + 1, left, ordered);
+}
+
 } // namespace
 
 bool ModifierSlot::accepts(Modifier modifier) const {
@@ -288,6 +312,18 @@ const std::vector<std::string> &tableProblems() { return table().problems; }
 
 bool matches(const Row &row, std::span<const Modifier> words, MatchTrace *trace) {
   return matchFrom(row, 0, words, 0, trace);
+}
+
+bool matchesReordered(const Row &row, std::vector<Modifier> &words) {
+  // mul.lo and mad.wide are opcodes to ptxas; their part comes first.
+  if (!row.slots.empty() && kindOf(row.slots[0].words[0]) == ModifierKind::part &&
+      (words.empty() || !row.slots[0].accepts(words[0])))
+    return false;
+  std::vector<Modifier> left = words, ordered;
+  if (!reorderFrom(row, 0, left, ordered))
+    return false;
+  words = std::move(ordered);
+  return true;
 }
 
 } // namespace tilewright::vgpu::ptx

@@ -129,15 +129,20 @@ std::span<const std::pair<std::string_view, std::string_view>> refusedInstructio
 /// What is wrong with the table itself, a sentence each; a test wants none.
 const std::vector<std::string> &tableProblems();
 
-/// The words of an instruction after its opcode, held against one row's slots.
-/// `reached` is how many words fitted at best, and `allowed` what could have
-/// stood there; `complete` is whether the instruction could have ended there.
+/// How far the words of an instruction after its opcode fitted. `reached` is how
+/// many did at best, and `allowed` what could have stood there; `complete` is
+/// whether the instruction could have ended there.
 struct MatchTrace {
   size_t reached = 0;
   std::vector<Modifier> allowed;
   bool complete = false;
 };
+/// Whether the words are in a row's slots, one after the other.
 bool matches(const Row &row, std::span<const Modifier> words, MatchTrace *trace = nullptr);
+
+/// The same in any order, as ptxas takes most instructions and nvcc writes some
+/// (atom.shared.cta.add); types keep theirs. Puts the words into the row's order.
+bool matchesReordered(const Row &row, std::vector<Modifier> &words);
 
 } // namespace tilewright::vgpu::ptx
 

@@ -100,7 +100,7 @@ struct Operand {
 enum class RowId : uint16_t;
 
 /// One instruction with all that a decoder needs. `modifiers` are in the order
-/// of the row's grammar, which is the order of the text.
+/// of the row's grammar, whatever the order of the text.
 struct Instruction {
   static constexpr unsigned maxModifiers = 16;
 

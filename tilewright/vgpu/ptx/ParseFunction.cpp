@@ -254,8 +254,6 @@ Status ParserState::parseBody() {
 Status ParserState::parseStatement() {
   if (token.kind == TokenKind::dotted)
     return parseScopedDirective();
-  if (at(';'))
-    return advance();
   return parseInstruction();
 }
 

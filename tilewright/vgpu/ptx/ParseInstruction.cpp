@@ -160,22 +160,28 @@ Status ParserState::resolveHead(std::string_view text, Position position, const 
   for (size_t i = opcodeWords; i < words.size(); ++i)
     modifiers.push_back(findModifier(words[i]).value_or(Modifier::none));
   const Row *refused = nullptr;
-  for (const Row *row : rows) {
-    if (!matches(*row, modifiers))
-      continue;
-    if (!checkRequirement(*row, modifiers, position).isOk()) {
-      refused = refused ? refused : row;
-      continue;
+  std::vector<Modifier> refusedWords;
+  for (bool reorder : {false, true}) {
+    for (const Row *row : rows) {
+      std::vector<Modifier> ordered = modifiers;
+      if (!(reorder ? matchesReordered(*row, ordered) : matches(*row, ordered)))
+        continue;
+      if (!checkRequirement(*row, ordered, position).isOk()) {
+        if (!refused)
+          refusedWords = ordered;
+        refused = refused ? refused : row;
+        continue;
+      }
+      Head head;
+      head.row = row;
+      head.modifierCount = static_cast<uint8_t>(ordered.size());
+      std::copy(ordered.begin(), ordered.end(), head.modifiers.begin());
+      resolved = &heads.emplace(text, head).first->second;
+      return Status();
     }
-    Head head;
-    head.row = row;
-    head.modifierCount = static_cast<uint8_t>(modifiers.size());
-    std::copy(modifiers.begin(), modifiers.end(), head.modifiers.begin());
-    resolved = &heads.emplace(text, head).first->second;
-    return Status();
   }
   if (refused)
-    return checkRequirement(*refused, modifiers, position);
+    return checkRequirement(*refused, refusedWords, position);
   return explainHead(opcode, rows, modifiers, std::span(words).subspan(opcodeWords),
                      std::span(positions).subspan(opcodeWords), position);
 }
