@@ -4,11 +4,13 @@
 //   PtxProbe --print FILE      the module, printed
 //   PtxProbe --roundtrip FILE… parses, prints, parses again, compares
 //   PtxProbe --blocks FILE     a file of modules cut by lines "//---": a line each
-//   PtxProbe --table           the instruction table, tab-separated
+//   PtxProbe --forms N SEED    instructions made from the table, N a row, and what
+//                              we think of each: a line of tab-separated fields
 //   PtxProbe --support         the text of docs/reference/ptx-support.md
 //
 // The exit status is 1 if any file failed.
 
+#include "test/vgpu/ptx/Forms.h"
 #include "tilewright/vgpu/ptx/InstructionTable.h"
 #include "tilewright/vgpu/ptx/Parser.h"
 #include "tilewright/vgpu/ptx/Printer.h"
@@ -82,27 +84,26 @@ static int checkBlocks(const std::string &path) {
   return 0;
 }
 
-static int writeTable() {
-  for (const Row &row : instructionTable()) {
-    std::cout << row.name << '\t' << row.opcode << '\t';
-    for (const ModifierSlot &slot : row.slots) {
-      std::string separator;
-      for (Modifier word : slot.words) {
-        std::cout << separator << spellingOf(word);
-        separator = "|";
-      }
-      std::cout << (slot.optional ? "? " : " ");
+/// Row, lowest version, lowest target, whether mutated, text, and our verdict
+/// for sm_80 and sm_90a with PTX 9.0: "ok" or the error.
+static int writeForms(unsigned perRow, uint64_t seed) {
+  for (const Form &form : makeForms(perRow, seed)) {
+    std::cout << form.row << '\t' << form.version << '\t' << form.target << '\t'
+              << (form.mutated ? "mutant" : "form") << '\t' << form.text;
+    for (const char *target : {"80", "90a"}) {
+      std::string line;
+      bool fine = check(formsProlog(90, target) + form.text + "\n" + formsEpilog(), false, line);
+      std::cout << '\t' << (fine ? "ok" : line);
     }
-    std::cout << '\t' << row.signature << '\t' << row.version << '\t'
-              << row.requirement.architecture << (row.requirement.specific ? "a" : "") << '\n';
+    std::cout << '\n';
   }
   return 0;
 }
 
 int main(int argc, char **argv) {
   std::string mode = argc > 1 ? argv[1] : "";
-  if (mode == "--table")
-    return writeTable();
+  if (mode == "--forms" && argc == 4)
+    return writeForms(static_cast<unsigned>(std::stoul(argv[2])), std::stoull(argv[3]));
   if (mode == "--support") {
     std::cout << supportPage();
     return 0;
@@ -119,7 +120,7 @@ int main(int argc, char **argv) {
     return 0;
   }
   if (mode != "--check" && mode != "--roundtrip") {
-    std::cerr << "usage: PtxProbe --check|--roundtrip|--print|--blocks|--table|--support FILE…\n";
+    std::cerr << "usage: PtxProbe --check|--roundtrip|--print|--blocks|--forms|--support FILE…\n";
     return 2;
   }
   bool allFine = true;

@@ -224,7 +224,8 @@ Status Checker::checkOne(const OperandRule &rule, const Operand &operand) const 
   case OperandForm::typed:
     return checkScalar(rule, operand, typeOf(rule));
   case OperandForm::vectorized:
-    if (vectorLength() > 1)
+    // Triton puts a single register into braces, too.
+    if (vectorLength() > 1 || operand.kind == OperandKind::vector)
       return checkVector(rule, operand, vectorLength(), typeOf(rule));
     return checkScalar(rule, operand, typeOf(rule));
   case OperandForm::vector:
