@@ -1,6 +1,7 @@
 #include "tilewright/vgpu/machine/Decode.h"
 
 #include "tilewright/vgpu/machine/Decoder.h"
+#include "tilewright/vgpu/machine/RegisterSlots.h"
 
 #include <algorithm>
 #include <bit>
@@ -29,24 +30,7 @@ Decoder::Decoder(Program &program, DecodedFunction &function, const Layout &layo
 
 // Frames.
 
-void Decoder::layoutRegisters() {
-  slots.resize(source.registers.size());
-  uint32_t used = 0;
-  // Predicates lie close together; everything else on lines of its own.
-  for (size_t i = 0; i < slots.size(); ++i)
-    if (source.registers[i].type == Modifier::pred) {
-      slots[i] = frameBytes + used;
-      used += 4;
-    }
-  frameBytes += (used + 63) & ~63u;
-  for (size_t i = 0; i < slots.size(); ++i) {
-    const ptx::Register &reg = source.registers[i];
-    if (reg.type == Modifier::pred)
-      continue;
-    slots[i] = frameBytes;
-    frameBytes += 32 * registerBytes(reg.type) * reg.vector;
-  }
-}
+void Decoder::layoutRegisters() { slots = assignSlots(module, source, frameBytes); }
 
 static uint32_t alignUp(uint64_t value, uint32_t alignment) {
   return static_cast<uint32_t>((value + alignment - 1) / alignment * alignment);
@@ -483,6 +467,44 @@ Status Decoder::decodeInstruction() {
   case Handler::stacksave:
   case Handler::stackrestore:
     return control();
+  case Handler::mbarrierInit:
+  case Handler::mbarrierInval:
+  case Handler::mbarrierTx:
+  case Handler::mbarrierArrive:
+  case Handler::mbarrierWait:
+  case Handler::mbarrierPending:
+  case Handler::cpAsyncMbarrier:
+    return mbarrier();
+  case Handler::cpAsync:
+  case Handler::cpAsyncCommit:
+  case Handler::cpAsyncWait:
+  case Handler::cpBulk:
+  case Handler::cpBulkPrefetch:
+  case Handler::cpBulkCommit:
+  case Handler::cpBulkWait:
+  case Handler::cpReduce:
+  case Handler::cpTensorLoad:
+  case Handler::cpTensorStore:
+  case Handler::cpTensorPrefetch:
+  case Handler::stAsync:
+  case Handler::redAsync:
+  case Handler::tensormapReplace:
+  case Handler::tensormapFence:
+    return asyncCopy();
+  case Handler::clusterArrive:
+  case Handler::clusterWait:
+    return cluster();
+  case Handler::ldmatrix:
+  case Handler::stmatrix:
+  case Handler::movmatrix:
+  case Handler::mma:
+  case Handler::wgmma:
+  case Handler::wgmmaFence:
+  case Handler::wgmmaCommit:
+  case Handler::wgmmaWait:
+  case Handler::setmaxnreg:
+  case Handler::griddepcontrol:
+    return matrix();
   default:
     return unsupported("");
   }

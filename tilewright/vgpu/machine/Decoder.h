@@ -93,6 +93,11 @@ private:
   Status control();
   Status call();
   Status jump();
+  Status mbarrier();
+  Status asyncCopy();
+  Status cluster();
+  Status matrix();
+  Status emitExternal(const void *form);
 
   uint64_t floatForm() const;
   Status setp(uint32_t first, uint32_t second, Modifier type, const Operand &a, const Operand &b,

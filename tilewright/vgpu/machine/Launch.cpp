@@ -1,6 +1,7 @@
 #include "tilewright/vgpu/machine/Launch.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/machine/Async.h"
 #include "tilewright/vgpu/machine/Barriers.h"
 #include "tilewright/vgpu/machine/Warp.h"
 
@@ -50,6 +51,14 @@ static Status checkSizes(const Chip &chip, const Program &program, const Grid &g
   return Status();
 }
 
+/// Tensor maps among the parameters ask for 64 bytes.
+static constexpr size_t parameterAlignment = 128;
+static std::byte *alignedParameters(Grid &grid) {
+  const auto begin = reinterpret_cast<uintptr_t>(grid.parameters.data());
+  return reinterpret_cast<std::byte *>((begin + parameterAlignment - 1) &
+                                       ~uintptr_t(parameterAlignment - 1));
+}
+
 namespace {
 /// Runs groups of blocks one after the other, keeping their memory.
 class Executor {
@@ -72,7 +81,7 @@ public:
         warp.index = w;
         warp.shared = block.shared;
         warp.sharedBytes = static_cast<uint32_t>(bytes);
-        warp.parameters = grid.parameters.data();
+        warp.parameters = alignedParameters(grid);
         for (uint32_t lane = 0; lane < 32; ++lane) {
           const uint32_t thread = 32 * w + lane;
           warp.tid[0][lane] = thread % grid.block[0];
@@ -116,6 +125,7 @@ private:
       const uint32_t left = threads - 32 * warp.index;
       warp.alive = left >= 32 ? ~0u : (1u << left) - 1;
       warp.frame = nullptr;
+      warp.clusterGeneration = 0;
       warp.others.clear();
       warp.stop = Stop::quantum;
       const DecodedFunction &entry = grid.program->entry();
@@ -124,11 +134,16 @@ private:
     }
   }
 
-  static bool hasRunnable(const Warp &warp) {
-    for (const Fragment &fragment : warp.others)
-      if (fragment.wait == Wait::none)
-        return true;
-    return false;
+  /// Wakes fragments whose wait is over. Whether any can run.
+  static bool hasRunnable(Warp &warp) {
+    bool any = false;
+    for (Fragment &fragment : warp.others) {
+      if ((fragment.wait == Wait::mbarrier && isMbarrierReady(warp, fragment)) ||
+          (fragment.wait == Wait::cluster && isClusterReady(*warp.block, fragment)))
+        fragment.wait = Wait::none;
+      any = any || fragment.wait == Wait::none;
+    }
+    return any;
   }
 
   /// Gives every warp its turns until all are finished, or none can go on.
@@ -217,10 +232,10 @@ static Status bindArguments(const Program &program, std::span<const void *const>
     return refuse(concat("kernel '", program.entry().name, "' takes ",
                          program.parameterSizes.size(), " arguments, got ", arguments.size()));
   // Some room behind the last, so that a vector load of it stays inside.
-  grid.parameters.assign(program.parameterBytes + 16, std::byte(0));
+  grid.parameters.assign(program.parameterBytes + 16 + parameterAlignment, std::byte(0));
   for (size_t i = 0; i < arguments.size(); ++i)
     if (program.parameterSizes[i])
-      std::memcpy(grid.parameters.data() + program.parameterOffsets[i], arguments[i],
+      std::memcpy(alignedParameters(grid) + program.parameterOffsets[i], arguments[i],
                   program.parameterSizes[i]);
   return Status();
 }

@@ -81,9 +81,9 @@ struct Warp {
 
   Fragment current; // when the warp does not run
   std::vector<Fragment> others;
-  uint32_t turns = 0;    // choices among fragments, for fairness
-  uint32_t index = 0;    // in the block
-  uint64_t executed = 0; // operations, as far as counted
+  uint32_t turns = 0;             // choices among fragments, for fairness
+  uint32_t index = 0;             // in the block
+  uint64_t clusterGeneration = 0; // of the cluster's barrier, when the warp arrived
   alignas(64) uint32_t tid[3][32] = {};
   std::vector<std::byte> localMemory;
   std::vector<std::vector<std::unique_ptr<Frame>>> freeFrames; // by function

@@ -566,11 +566,12 @@ static void shuffle(VGPU_ARGS) {
     break;
   }
   from = choose<uint32_t>(inside, from, lane) & 31u;
-  alignas(64) uint32_t source[32];
+  alignas(64) uint32_t source[32], index[32], result32[32];
   *reinterpret_cast<Lanes<uint32_t> *>(source) = a;
-  Lanes<uint32_t> result;
+  *reinterpret_cast<Lanes<uint32_t> *>(index) = from;
   for (int i = 0; i < 32; ++i)
-    result[i] = source[from[i]];
+    result32[i] = source[index[i]];
+  const Lanes<uint32_t> result = *reinterpret_cast<const Lanes<uint32_t> *>(result32);
   put<uint32_t>(registers, op->d, m, result);
   putPredicate(registers, op->e, m, inside);
   VGPU_NEXT;

@@ -1,4 +1,5 @@
 #include "tilewright/vgpu/machine/Barriers.h"
+#include "tilewright/vgpu/machine/External.h"
 #include "tilewright/vgpu/machine/handlers/Lanes.h"
 
 namespace tilewright::vgpu::machine::VGPU_ISA {
@@ -27,8 +28,14 @@ static void branch(VGPU_ARGS) { VGPU_JUMP(op + static_cast<int64_t>(op->imm)); }
 
 static void branchIf(VGPU_ARGS) {
   const uint32_t taken = active(op, registers, mask);
-  if (taken == 0)
+  if (taken == 0) {
+    // Lanes that left a loop earlier may wait behind it.
+    if (warp.diverged) [[unlikely]] {
+      park(warp, op + 1, mask);
+      VGPU_RESUME;
+    }
     VGPU_NEXT;
+  }
   const Op *target = op + static_cast<int64_t>(op->imm);
   if (taken == mask)
     VGPU_JUMP(target);
@@ -224,6 +231,26 @@ static void warpBarrier(VGPU_ARGS) {
   releaseWarpBarriers(warp);
   observeWarpBarrier(warp, op, m);
   VGPU_RESUME;
+}
+
+/// Operations that are functions of their own.
+static void callExternal(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  if (m == 0)
+    VGPU_NEXT;
+  const auto &form = *static_cast<const ExternalForm *>(op->extra);
+  if (form.converges && warp.diverged && (warp.alive & ~mask) != 0) [[unlikely]] {
+    parkFragment(warp, {op, warp.frame, mask, Wait::lanes, warp.alive & ~mask, 0});
+    VGPU_RESUME;
+  }
+  switch (form.function(warp, op, registers, mask, m)) {
+  case After::next:
+    VGPU_NEXT;
+  case After::resume:
+    VGPU_RESUME;
+  case After::stop:
+    return;
+  }
 }
 
 /// b is the width of a and d in bytes; imm is the alignment.

@@ -9,6 +9,12 @@ template <typename T> VGPU_INLINE Lanes<T> laneNumbers() {
   return numbers;
 }
 
+template <typename A> VGPU_INLINE A laneOf(const std::byte *registers, uint32_t slot, int lane) {
+  A value;
+  std::memcpy(&value, registers + slot + static_cast<size_t>(lane) * sizeof(A), sizeof(A));
+  return value;
+}
+
 /// The slots of the elements of a vector access; loads have b and c free.
 template <bool isLoad> VGPU_INLINE uint32_t elementSlot(const Op *op, unsigned k) {
   if constexpr (isLoad)
@@ -61,35 +67,6 @@ VGPU_INLINE void loadLanes(const Op *op, std::byte *registers, uint32_t m, uint6
       std::memcpy(&value, hostAt(base + origin), sizeof(T));
       put<T>(registers, op->d, m, Lanes<T>(value));
       return;
-    }
-    if constexpr (sizeof(T) == 4 && sizeof(A) == 4) {
-      // Tiles of 16 columns: each half of the warp is a pattern.
-      if (m == ~0u) {
-        const A origin16 = address[16];
-        const uint32_t differsFromRow =
-            maskOf(address - origin != laneNumbers<A>() * A(4)) & 0xffffu;
-        const uint32_t differsFromRow16 =
-            maskOf(address - origin16 != (laneNumbers<A>() - A(16)) * A(4)) & 0xffff0000u;
-        const uint32_t differs = maskOf(address != origin) & 0xffffu;
-        const uint32_t differs16 = maskOf(address != origin16) & 0xffff0000u;
-        typedef T Half __attribute__((ext_vector_type(16)));
-        if ((differsFromRow == 0 || differs == 0) && (differsFromRow16 == 0 || differs16 == 0)) {
-          const bool isRow[2] = {differsFromRow == 0, differsFromRow16 == 0};
-          const A from[2] = {origin, origin16};
-          for (int half = 0; half < 2; ++half) {
-            Half value;
-            if (isRow[half])
-              std::memcpy(&value, hostAt(base + from[half]), sizeof(value));
-            else {
-              T one;
-              std::memcpy(&one, hostAt(base + from[half]), sizeof(one));
-              value = Half(one);
-            }
-            *reinterpret_cast<Half *>(registers + op->d + 64 * half) = value;
-          }
-          return;
-        }
-      }
     }
     alignas(64) A addresses[32];
     *reinterpret_cast<Lanes<A> *>(addresses) = address;
@@ -163,12 +140,6 @@ VGPU_INLINE void storeLanes(const Op *op, std::byte *registers, uint32_t m, uint
   }
 }
 
-template <typename A> VGPU_INLINE A laneOf(const std::byte *registers, uint32_t slot, int lane) {
-  A value;
-  std::memcpy(&value, registers + slot + static_cast<size_t>(lane) * sizeof(A), sizeof(A));
-  return value;
-}
-
 static void loadAny(VGPU_ARGS);
 static void storeAny(VGPU_ARGS);
 
@@ -179,7 +150,7 @@ VGPU_INLINE bool isMisaligned(Lanes<A> address, uint32_t m) {
   return (maskOf((address & low) != A(0)) & m) != 0;
 }
 
-template <typename T, unsigned N> static void loadGlobal(VGPU_ARGS) {
+template <typename T, unsigned N> static void loadGlobalSlowly(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   if (m != 0) {
     const auto first = static_cast<uint32_t>(std::countr_zero(m));
@@ -203,7 +174,7 @@ template <typename T, unsigned N> static void storeGlobal(VGPU_ARGS) {
   }
   VGPU_NEXT;
 }
-template <typename T, unsigned N> static void loadGeneric(VGPU_ARGS) {
+template <typename T, unsigned N> static void loadGenericSlowly(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   if (m != 0) {
     const auto first = static_cast<uint32_t>(std::countr_zero(m));
@@ -229,8 +200,37 @@ template <typename T, unsigned N> static void storeGeneric(VGPU_ARGS) {
   }
   VGPU_NEXT;
 }
+/// Half a warp's load of 32 bits from shared memory, if it is a row or one word.
+VGPU_INLINE bool loadSharedHalf(const std::byte *shared, uint32_t sharedBytes, uint32_t distance,
+                                const std::byte *address, std::byte *destination) {
+  typedef uint32_t Half __attribute__((ext_vector_type(16)));
+  typedef bool HalfMask __attribute__((ext_vector_type(16)));
+  const Half ramp = {0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60};
+  const Half offsets = *reinterpret_cast<const Half *>(address);
+  const uint32_t first = laneOf<uint32_t>(address, 0, 0);
+  const uint32_t origin = first + distance;
+  if (origin & 3)
+    return false;
+  const Half relative = offsets - first;
+  auto none = [](auto comparison) {
+    return std::bit_cast<uint16_t>(__builtin_convertvector(comparison, HalfMask)) == 0;
+  };
+  if (none(relative != ramp)) {
+    if (origin > sharedBytes || sharedBytes - origin < 64)
+      return false;
+    Half value;
+    std::memcpy(&value, shared + origin, sizeof(value));
+    *reinterpret_cast<Half *>(destination) = value;
+    return true;
+  }
+  if (!none(relative != 0u) || origin > sharedBytes - 4)
+    return false;
+  *reinterpret_cast<Half *>(destination) = Half(laneOf<uint32_t>(shared, origin, 0));
+  return true;
+}
+
 /// Offsets beyond the block's memory are of another block, or wrong; the slow way knows.
-template <typename T, unsigned N> static void loadShared(VGPU_ARGS) {
+template <typename T, unsigned N> static void loadSharedSlowly(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   if (m != 0) {
     const auto first = static_cast<uint32_t>(std::countr_zero(m));
@@ -261,6 +261,40 @@ template <typename T, unsigned N> static void storeShared(VGPU_ARGS) {
                                origin, first);
   }
   VGPU_NEXT;
+}
+
+// The frequent cases are handlers of their own that need no stack: a whole warp
+// reads consecutive elements, or from shared memory rows and single words by halves.
+
+template <typename T, unsigned N> static void loadGlobal(VGPU_ARGS) {
+  if constexpr (N == 1) {
+    const Lanes<uint64_t> address = get<uint64_t>(registers, op->a);
+    const uint64_t first = laneOf<uint64_t>(registers, op->a, 0), origin = first + op->imm;
+    const Lanes<uint64_t> expected = laneNumbers<uint64_t>() * uint64_t(sizeof(T));
+    if (active(op, registers, mask) == ~0u && origin % sizeof(T) == 0 &&
+        maskOf(address - first != expected) == 0) [[likely]] {
+      Lanes<T> value;
+      std::memcpy(&value, hostAt(origin), sizeof(value));
+      put<T>(registers, op->d, ~0u, value);
+      VGPU_NEXT;
+    }
+  }
+  [[clang::musttail]] return loadGlobalSlowly<T, N>(warp, op, registers, mask);
+}
+template <typename T, unsigned N> static void loadGeneric(VGPU_ARGS) {
+  [[clang::musttail]] return loadGenericSlowly<T, N>(warp, op, registers, mask);
+}
+template <typename T, unsigned N> static void loadShared(VGPU_ARGS) {
+  if constexpr (sizeof(T) == 4 && N == 1)
+    if (active(op, registers, mask) == ~0u && op->a != op->d) [[likely]] {
+      const auto distance = static_cast<uint32_t>(op->imm);
+      const std::byte *from = registers + op->a;
+      std::byte *to = registers + op->d;
+      if (loadSharedHalf(warp.shared, warp.sharedBytes, distance, from, to) &&
+          loadSharedHalf(warp.shared, warp.sharedBytes, distance, from + 64, to + 64)) [[likely]]
+        VGPU_NEXT;
+    }
+  [[clang::musttail]] return loadSharedSlowly<T, N>(warp, op, registers, mask);
 }
 
 /// The address of one lane, before its space is looked at.
