@@ -188,6 +188,9 @@ private:
     }
     form.version = version;
     form.target = concat(architecture, row.requirement.specific ? "a" : "");
+    // Producers do not write what no slot forbids and no chip has.
+    if (!mutated && !conflictOf(row, words).empty())
+      return;
     if (seen.insert(form.text).second)
       forms.push_back(std::move(form));
   }
@@ -248,9 +251,10 @@ std::string formsProlog(unsigned version, const std::string &target) {
                 ".visible .entry forms(.param .align 16 .b8 parameter[64])\n{\n"
                 ".reg .pred %p<40>; .reg .b16 %h<300>; .reg .b32 %r<300>; .reg .b64 %d<300>;\n",
                 version >= 83 ? ".reg .b128 %q<40>;\n" : "",
-                ".param .align 16 .b8 argument[64];\n");
+                ".param .align 16 .b8 argument[64];\n"
+                "targets: .branchtargets L;\n");
 }
 
-std::string formsEpilog() { return "L:\ntargets: .branchtargets L;\nret;\n}\n"; }
+std::string formsEpilog() { return "L:\nret;\n}\n"; }
 
 } // namespace tilewright::vgpu::ptx

@@ -23,8 +23,9 @@ PROLOG = """.version 9.0
 {{
 .reg .pred %p<40>; .reg .b16 %h<300>; .reg .b32 %r<300>; .reg .b64 %d<300>; .reg .b128 %q<40>;
 .param .align 16 .b8 argument[64];
+targets: .branchtargets L;
 """
-EPILOG = "L:\ntargets: .branchtargets L;\nret;\n}\n"
+EPILOG = "L:\nret;\n}\n"
 LINE = re.compile(r"line (\d+); (?:error|fatal)")
 
 Form = collections.namedtuple("Form", "row version target kind text ours80 ours90a")

@@ -159,6 +159,10 @@ Status Checker::check() const {
     if (rule.optional && spare == 0)
       continue;
     spare -= rule.optional;
+    if (rule.architecture > module.target.architecture)
+      return fail(Error::ptxRequirement, operands[next].position, "operand ", rule.name, " of '",
+                  row.opcode, "' needs the target sm_", unsigned(rule.architecture),
+                  " or higher, and the module is for sm_", module.target.architecture);
     if (rule.form == OperandForm::move)
       TILEWRIGHT_TRY(checkMove(rule, operands[next], operands[1 - next]));
     else

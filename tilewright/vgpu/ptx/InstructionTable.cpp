@@ -131,17 +131,20 @@ private:
     }
   }
 
-  /// "m64n8..256k16": every n that is a multiple of 8.
+  /// "m64n8..256k16": every n in steps of 8, or of what is behind a '/'.
   void addShapes(Row &row, ModifierSlot &slot, std::string_view word) {
     unsigned m = 0, low = 0, high = 0, k = 0;
     const char *at = word.data(), *end = word.data() + word.size();
     at = std::from_chars(at + 1, end, m).ptr;
     at = std::from_chars(at + 1, end, low).ptr;
     at = std::from_chars(at + 2, end, high).ptr;
+    unsigned step = 8;
+    if (at < end && *at == '/')
+      at = std::from_chars(at + 1, end, step).ptr;
     at = std::from_chars(at + 1, end, k).ptr;
-    if (at != end || low == 0)
+    if (at != end || low == 0 || step == 0)
       return complain(row, "has an unreadable shape", word);
-    for (unsigned n = low; n <= high; n += 8)
+    for (unsigned n = low; n <= high; n += step)
       slot.words.push_back(shapeModifier(m, n, k));
   }
 
@@ -160,7 +163,9 @@ private:
       rule.condition = *condition;
       form = form.substr(0, at);
     }
-    rule.optional = takeSuffix(form, "?");
+    if (takeSuffix(form, "?90"))
+      rule.architecture = 90;
+    rule.optional = takeSuffix(form, "?") || rule.architecture != 0;
     if (takeSuffix(form, "||pred"))
       rule.second = rule.secondNeeded = true;
     else
@@ -312,6 +317,38 @@ const std::vector<std::string> &tableProblems() { return table().problems; }
 
 bool matches(const Row &row, std::span<const Modifier> words, MatchTrace *trace) {
   return matchFrom(row, 0, words, 0, trace);
+}
+
+std::string conflictOf(const Row &row, std::span<const Modifier> words) {
+  unsigned length = 1, bits = 0;
+  Modifier space = Modifier::none, hint = Modifier::none;
+  for (Modifier word : words) {
+    switch (kindOf(word)) {
+    case ModifierKind::vector:
+      length = word == Modifier::v2 ? 2 : word == Modifier::v4 ? 4 : 8;
+      break;
+    case ModifierKind::type:
+      bits = bitsOf(word);
+      break;
+    case ModifierKind::space:
+      space = word;
+      break;
+    case ModifierKind::eviction:
+    case ModifierKind::cacheHint:
+    case ModifierKind::prefetchSize:
+      hint = word;
+      break;
+    default:
+      break;
+    }
+  }
+  if (length * bits > 128 && length > 1)
+    return concat("a vector has at most 128 bits below sm_100, got ", length, " of ", bits);
+  bool accesses = row.klass == InstructionClass::memory || row.klass == InstructionClass::atomic;
+  if (accesses && hint != Modifier::none && space != Modifier::none && space != Modifier::global)
+    return concat("'.", spellingOf(hint), "' goes with .global or with no space, not with .",
+                  spellingOf(space));
+  return {};
 }
 
 bool matchesReordered(const Row &row, std::vector<Modifier> &words) {

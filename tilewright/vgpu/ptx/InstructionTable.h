@@ -93,6 +93,7 @@ struct OperandRule {
   Modifier type = Modifier::none; // fixed, or none: by `typeIndex`
   uint8_t typeIndex = 0;
   uint8_t count = 0;
+  uint8_t architecture = 0;            // lowest sm that has the operand
   char matrix = 0;                     // 'A' to 'D' of fragments
   Modifier condition = Modifier::none; // present exactly if this modifier is
 };
@@ -137,6 +138,10 @@ struct MatchTrace {
   std::vector<Modifier> allowed;
   bool complete = false;
 };
+/// What single slots cannot say of a form that fits a row: vectors have at most
+/// 128 bits, hints to the L2 cache go with global memory. Empty if all is well.
+std::string conflictOf(const Row &row, std::span<const Modifier> words);
+
 /// Whether the words are in a row's slots, one after the other.
 bool matches(const Row &row, std::span<const Modifier> words, MatchTrace *trace = nullptr);
 

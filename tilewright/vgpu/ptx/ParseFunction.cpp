@@ -322,8 +322,11 @@ Status ParserState::parseRegisters() {
       TILEWRIGHT_TRY(advance());
       TILEWRIGHT_TRY(expect('>', "after the number of registers"));
     }
-    if (function->registers.size() + group.count > maxRegisters)
-      return fail(Error::ptxLimit, position, "a function has at most ", maxRegisters, " registers");
+    registerTotal += group.count;
+    if (function->registers.size() + group.count > maxRegisters ||
+        registerTotal > maxModuleRegisters)
+      return fail(Error::ptxLimit, position, "a function has at most ", maxRegisters,
+                  " registers, a module ", maxModuleRegisters);
     uint32_t index = static_cast<uint32_t>(function->groups.size());
     StringId key = group.parametrised ? module.strings.intern(concat(name, "<")) : group.name;
     if (!names.add(key, group.parametrised ? BindingKind::group : BindingKind::reg,

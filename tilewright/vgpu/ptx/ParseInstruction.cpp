@@ -166,6 +166,9 @@ Status ParserState::resolveHead(std::string_view text, Position position, const 
       std::vector<Modifier> ordered = modifiers;
       if (!(reorder ? matchesReordered(*row, ordered) : matches(*row, ordered)))
         continue;
+      if (std::string conflict = conflictOf(*row, ordered); !conflict.empty())
+        return fail(Error::ptxModifier, position, "'", text.substr(0, 80),
+                    "' cannot be: ", conflict);
       if (!checkRequirement(*row, ordered, position).isOk()) {
         if (!refused)
           refusedWords = ordered;

@@ -312,10 +312,13 @@ Status ParserState::parseInitializerValue(Variable &variable, uint64_t offset) {
   uint64_t width = (bitsOf(variable.type) + 7) / 8;
   if (width > 8)
     return fail(Error::ptxVariable, position, ".b128 has no initial values; use two of .b64");
-  if (offset + width > (uint64_t(1) << 32))
-    return fail(Error::ptxLimit, position, "initial values have more than 2^32 bytes");
-  if (variable.bytes.size() < offset + width)
-    variable.bytes.resize(offset + width);
+  if (uint64_t end = offset + width; variable.bytes.size() < end) {
+    initialTotal += end - variable.bytes.size();
+    if (end > maxInitialBytes || initialTotal > maxInitialBytes)
+      return fail(Error::ptxLimit, position, "initial values have more than ", maxInitialBytes,
+                  " bytes");
+    variable.bytes.resize(end);
+  }
 
   // An address: symbol, generic(symbol), or a mask over one: 0xFF00(symbol).
   Relocation relocation;

@@ -122,7 +122,10 @@ private:
                  Position position) const;
   bool atConstant() const;
 
-  static constexpr uint32_t maxRegisters = 1 << 20;
+  // A few words of text could ask for any amount of memory; these bound it.
+  static constexpr uint32_t maxRegisters = 1 << 20; // of a function
+  static constexpr uint32_t maxModuleRegisters = 1 << 23;
+  static constexpr uint64_t maxInitialBytes = 1 << 28; // of all variables
   static constexpr uint32_t maxScopes = 1 << 16;
   static constexpr unsigned maxDepth = 128;
 
@@ -136,6 +139,7 @@ private:
   Lexer lexer;
   Token token;
   Module module;
+  uint64_t registerTotal = 0, initialTotal = 0;
   Names names; // of the module and of the function being read
 
   std::unordered_map<std::string_view, Head> heads;  // by text, which outlives them
