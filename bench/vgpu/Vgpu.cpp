@@ -3,6 +3,7 @@
 //
 //   cmake --build build/dev --target bench_vgpu && build/dev/bench/vgpu/bench_vgpu
 #include "tilewright/vgpu/machine/Launch.h"
+#include "tilewright/vgpu/machine/TensorMap.h"
 
 #include <chrono>
 #include <cmath>
@@ -110,6 +111,46 @@ int main() {
               sum += y[i] = std::exp2((x[i] - most) * 1.44269504f);
             for (int i = 0; i < columns; ++i)
               y[i] /= sum;
+          }
+        });
+  }
+  {
+    // The plain loop is that of the first line: fp32, since hosts have no fp16 loops.
+    const int n = 512;
+    auto hopper = load("hopper.ptx");
+    std::vector<uint16_t> a(n * n + 64, 0x3800), b(n * n + 64, 0x3400);
+    std::vector<float> c(n * n), x(n * n, 0.5f), y(n * n, 0.25f);
+    auto mapOf = [&](std::vector<uint16_t> &data, uint32_t rows) {
+      TensorMap map;
+      map.address = (reinterpret_cast<uint64_t>(data.data()) + 63) & ~uint64_t(63);
+      map.rank = 2;
+      map.element = TensorElement::f16;
+      map.swizzle = TensorSwizzle::bytes128;
+      map.size = {n, n, 1, 1, 1};
+      map.stride = {2, 2 * n, 0, 0, 0};
+      map.box = {64, rows, 1, 1, 1};
+      std::array<std::byte, 128> encoded;
+      map.encode(encoded.data());
+      return encoded;
+    };
+    const auto mapA = mapOf(a, 64), mapB = mapOf(b, 128);
+    float *pc = c.data();
+    report(
+        "fp16 wgmma 512^3",
+        [&](ThreadPool *pool) {
+          run(*hopper, "gemm",
+              {.grid = {n / 128, n / 64, 1},
+               .block = {128, 1, 1},
+               .dynamicSharedBytes = 2 * (8192 + 16384),
+               .pool = pool},
+              mapA, mapB, pc, n, n);
+        },
+        [&] {
+          for (int i = 0; i < n; ++i) {
+            std::fill_n(pc + i * n, n, 0.0f);
+            for (int k = 0; k < n; ++k)
+              for (int j = 0; j < n; ++j)
+                pc[i * n + j] += x[i * n + k] * y[k * n + j];
           }
         });
   }

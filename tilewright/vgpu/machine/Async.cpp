@@ -12,6 +12,16 @@ uint64_t laneAddress(const AddressForm &form, const std::byte *registers, unsign
   return longWord(registers, form.slot, lane) + static_cast<uint64_t>(form.offset);
 }
 
+void observeRange(Warp &warp, const Op *op, unsigned lane, Space space, uint64_t address,
+                  uint32_t bytes, AccessKind kind, Proxy proxy) {
+  Observer *observer = warp.block->group->grid->observer;
+  if (!observer)
+    return;
+  uint64_t addresses[32] = {};
+  addresses[lane] = space == Space::shared ? address | sharedWindow : address;
+  observer->access({warp, op, 1u << lane, addresses, bytes, kind, proxy, Order::weak, Scope::none});
+}
+
 // mbarriers: bits 0-19 pending, 20-39 expected, 40-60 transaction bytes, 61-63 phase.
 
 Mbarrier Mbarrier::load(const std::byte *from) {
@@ -206,8 +216,12 @@ After runCpAsync(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint3
       if (!from)
         return After::stop;
       std::memcpy(staged, from, bytes);
+      observeRange(warp, op, lane, form.from.space, laneAddress(form.from, registers, lane), bytes,
+                   AccessKind::read, Proxy::generic);
     }
     std::memcpy(to, staged, form.bytes);
+    observeRange(warp, op, lane, form.to.space, laneAddress(form.to, registers, lane), form.bytes,
+                 AccessKind::write, Proxy::generic);
   }
   return After::next;
 }
@@ -273,6 +287,8 @@ After runBulk(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t
     const std::byte *source = range(form.from.space, laneAddress(form.from, registers, lane));
     if (!source)
       return After::stop;
+    observeRange(warp, op, lane, form.from.space, laneAddress(form.from, registers, lane), bytes,
+                 AccessKind::read, Proxy::async);
     const uint32_t targets = targetsOf(form, registers, lane);
     const uint64_t mbarrier = form.hasMbarrier ? laneAddress(form.mbarrier, registers, lane) : 0;
     for (unsigned rank = 0; rank < (targets ? 16u : 1u); ++rank) {
@@ -281,6 +297,8 @@ After runBulk(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t
       std::byte *destination = range(form.to.space, targets ? inBlock(to, rank) : to);
       if (!destination)
         return After::stop;
+      observeRange(warp, op, lane, form.to.space, targets ? inBlock(to, rank) : to, bytes,
+                   form.reduction ? AccessKind::atomic : AccessKind::write, Proxy::async);
       if (form.reduction)
         reduce(*form.reduction, destination, source, bytes);
       else

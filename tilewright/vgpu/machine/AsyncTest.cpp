@@ -207,6 +207,48 @@ AGAIN:
     }
 }
 
+/// What nvcc makes of a product with two stages.
+TEST(Hopper, MultipliesMatricesInStages) {
+  auto module = loadText(kernelText("hopper.ptx"));
+  constexpr int m = 128, n = 256, k = 192;
+  std::vector<uint16_t> a = randomHalves(m * k + 64, 5), b = randomHalves(n * k + 64, 6);
+  std::vector<float> c(m * n);
+  auto aligned = [](std::vector<uint16_t> &v) {
+    return reinterpret_cast<uint16_t *>((reinterpret_cast<uint64_t>(v.data()) + 63) &
+                                        ~uint64_t(63));
+  };
+  auto mapOf = [](const uint16_t *data, uint64_t rows, uint32_t boxRows) {
+    TensorMap map;
+    map.address = reinterpret_cast<uint64_t>(data);
+    map.rank = 2;
+    map.element = TensorElement::f16;
+    map.swizzle = TensorSwizzle::bytes128;
+    map.size = {k, rows, 1, 1, 1};
+    map.stride = {2, 2 * k, 0, 0, 0};
+    map.box = {64, boxRows, 1, 1, 1};
+    std::array<std::byte, 128> encoded;
+    map.encode(encoded.data());
+    return encoded;
+  };
+  const uint16_t *pa = aligned(a), *pb = aligned(b);
+  const auto mapA = mapOf(pa, m, 64), mapB = mapOf(pb, n, 128);
+  float *pc = c.data();
+  ThreadPool pool(2);
+  LaunchConfig config{.grid = {n / 128, m / 64, 1},
+                      .block = {128, 1, 1},
+                      .dynamicSharedBytes = 2 * (8192 + 16384),
+                      .pool = &pool};
+  Status status = run(*module, "gemm", config, mapA, mapB, pc, n, k);
+  ASSERT_TRUE(status.isOk()) << status.toString();
+  for (int row = 0; row < m; ++row)
+    for (int column = 0; column < n; ++column) {
+      double sum = 0;
+      for (int i = 0; i < k; ++i)
+        sum += half(pa[row * k + i]) * half(pb[column * k + i]);
+      ASSERT_EQ(c[row * n + column], float(sum)) << row << ' ' << column;
+    }
+}
+
 /// Boxes that reach over the edge are filled with zeros and cut off when stored.
 TEST(Hopper, TensorBoxesAreCutAtTheEdges) {
   auto module = loadText(head + R"(

@@ -39,6 +39,11 @@ inline uint32_t predicateOf(const std::byte *registers, uint32_t slot) {
   return word(registers, slot, 0);
 }
 
+/// Tells the observer, if there is one, that `lane` accesses `bytes` from `address`
+/// on; `space` says whose address it is.
+void observeRange(Warp &warp, const Op *op, unsigned lane, Space space, uint64_t address,
+                  uint32_t bytes, AccessKind kind, Proxy proxy);
+
 } // namespace tilewright::vgpu::machine
 
 #endif // TILEWRIGHT_VGPU_MACHINE_EXTERNAL_H

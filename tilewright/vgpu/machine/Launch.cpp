@@ -4,6 +4,7 @@
 #include "tilewright/vgpu/machine/Async.h"
 #include "tilewright/vgpu/machine/Barriers.h"
 #include "tilewright/vgpu/machine/Warp.h"
+#include "tilewright/vgpu/ptx/Module.h"
 
 #include <algorithm>
 #include <cstring>
@@ -242,8 +243,11 @@ static Status bindArguments(const Program &program, std::span<const void *const>
 
 Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &config,
               std::span<const void *const> arguments) {
-  TILEWRIGHT_ASSIGN(const Program *program,
-                    module.kernel(name, {config.observer != nullptr, std::nullopt}));
+  DecodeOptions options;
+  options.observed = config.observer != nullptr;
+  if (!config.instructionSet.empty())
+    options.handlers = handlersFor(config.instructionSet);
+  TILEWRIGHT_ASSIGN(const Program *program, module.kernel(name, options));
   static std::atomic<uint64_t> nextGrid = 1;
   const ptx::Performance &wanted = program->entry().source->performance;
   Grid grid;

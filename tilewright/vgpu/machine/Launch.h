@@ -23,8 +23,9 @@ struct LaunchConfig {
   uint32_t dynamicSharedBytes = 0;
   bool cooperative = false; // all blocks are resident at once
   Arithmetic arithmetic = Arithmetic::exact;
-  Observer *observer = nullptr; // outlives the launch
-  ThreadPool *pool = nullptr;   // runs on the caller alone without one
+  Observer *observer = nullptr;         // outlives the launch
+  ThreadPool *pool = nullptr;           // runs on the caller alone without one
+  std::string_view instructionSet = {}; // of the host, "v3" or "v4"; the best one if empty
 };
 
 /// Runs kernel `name` of `module` to its end. `arguments` point to one value for

@@ -2,7 +2,9 @@
 
 #include "tilewright/vgpu/machine/TestKernels.h"
 
+#include <bit>
 #include <cmath>
+#include <mutex>
 #include <numeric>
 #include <random>
 
@@ -177,6 +179,41 @@ TEST(Launch, ALockIsTakenByEachLaneInTurn) {
   Status status = run(*module, "spin_lock", {.grid = {2, 1, 1}, .block = {64, 1, 1}}, ptotal);
   ASSERT_TRUE(status.isOk()) << status.toString();
   EXPECT_EQ(total, 128);
+}
+
+/// Counts what it is told.
+class Counter : public Observer {
+public:
+  void access(const MemoryEvent &event) override {
+    std::lock_guard lock(mutex);
+    const auto lanes = static_cast<uint64_t>(std::popcount(event.mask));
+    (event.kind == AccessKind::read    ? reads
+     : event.kind == AccessKind::write ? writes
+                                       : atomics) += lanes * event.bytes;
+  }
+  void synchronise(const SyncEvent &event) override {
+    std::lock_guard lock(mutex);
+    barriers += event.kind == SyncKind::barrierArrive;
+  }
+  std::mutex mutex;
+  uint64_t reads = 0, writes = 0, atomics = 0, barriers = 0;
+};
+
+TEST(Launch, AnObserverIsToldAboutEveryAccess) {
+  auto module = loadText(kernelText("tiles.ptx"));
+  const int n = 64;
+  std::vector<float> a = randomFloats(n * n, 1), b = randomFloats(n * n, 2), c(n * n);
+  const float *pa = a.data(), *pb = b.data();
+  float *pc = c.data();
+  Counter counter;
+  LaunchConfig config{.grid = {n / 16, n / 16, 1}, .block = {16, 16, 1}, .observer = &counter};
+  Status status = run(*module, "matmul", config, pa, pb, pc, n);
+  ASSERT_TRUE(status.isOk()) << status.toString();
+  // A thread reads two words of global and 32 of shared memory for each tile.
+  const uint64_t threads = n * n, tiles = n / 16;
+  EXPECT_EQ(counter.reads, threads * tiles * (2 + 32) * 4);
+  EXPECT_EQ(counter.writes, threads * (tiles * 2 + 1) * 4);
+  EXPECT_EQ(counter.barriers, threads / 32 * tiles * 2);
 }
 
 const char *const head = ".version 8.0\n.target sm_80\n.address_size 64\n";

@@ -147,14 +147,15 @@ float alignedSum(const double *products, unsigned count, double start, int fract
 
 // Between shared memory and registers.
 
-/// Row `row` of matrix `index`, whose address lane 8 * index + row has.
+/// The address of row `row` of matrix `index`, which lane 8 * index + row has.
+static uint64_t rowAddress(const std::byte *registers, const AddressForm &form, unsigned lane) {
+  if (form.bytes == 4)
+    return static_cast<uint32_t>(word(registers, form.slot, lane) + uint32_t(form.offset));
+  return longWord(registers, form.slot, lane) + static_cast<uint64_t>(form.offset);
+}
 static std::byte *rowOf(Warp &warp, const Op *op, const std::byte *registers,
                         const AddressForm &form, unsigned lane) {
-  const uint64_t address = form.bytes == 4
-                               ? uint64_t(static_cast<uint32_t>(word(registers, form.slot, lane) +
-                                                                uint32_t(form.offset)))
-                               : longWord(registers, form.slot, lane) + uint64_t(form.offset);
-  return resolve(warp, op, form.space, address, lane, 16);
+  return resolve(warp, op, form.space, rowAddress(registers, form, lane), lane, 16);
 }
 
 After runLdmatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t active) {
@@ -166,6 +167,9 @@ After runLdmatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint
       if (!from)
         return After::stop;
       std::memcpy(&matrices[i][8 * row], from, 16);
+      observeRange(warp, op, 8 * i + row, form.address.space,
+                   rowAddress(registers, form.address, 8 * i + row), 16, AccessKind::read,
+                   Proxy::generic);
     }
   for (unsigned i = 0; i < matrices.size(); ++i)
     for (unsigned lane = 0; lane < 32; ++lane) {
@@ -196,6 +200,9 @@ After runStmatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint
       if (!to)
         return After::stop;
       std::memcpy(to, &matrix[8 * row], 16);
+      observeRange(warp, op, 8 * i + row, form.address.space,
+                   rowAddress(registers, form.address, 8 * i + row), 16, AccessKind::write,
+                   Proxy::generic);
     }
   }
   return After::next;

@@ -4,8 +4,6 @@
 #ifndef TILEWRIGHT_VGPU_MACHINE_OBSERVER_H
 #define TILEWRIGHT_VGPU_MACHINE_OBSERVER_H
 
-#include "tilewright/vgpu/ptx/Module.h"
-
 #include <cstdint>
 
 namespace tilewright::vgpu::machine {

@@ -3,13 +3,18 @@
 #define TILEWRIGHT_VGPU_MACHINE_PROGRAM_H
 
 #include "tilewright/vgpu/machine/Op.h"
-#include "tilewright/vgpu/ptx/Module.h"
 
 #include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
+
+namespace tilewright::vgpu::ptx {
+struct Function;
+struct Module;
+struct Position;
+} // namespace tilewright::vgpu::ptx
 
 namespace tilewright::vgpu::machine {
 

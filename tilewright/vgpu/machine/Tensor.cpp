@@ -155,6 +155,22 @@ static AtomicType reductionType(TensorElement element) {
   }
 }
 
+/// The rows of global memory that a box touches.
+static void observeRows(Warp &warp, const Op *op, unsigned lane, const CopyForm &form,
+                        const Box &box) {
+  const TensorMap &map = box.map;
+  const int64_t first = std::max<int64_t>(box.start[0], 0);
+  const int64_t end = std::min<int64_t>(box.start[0] + int64_t(map.box[0]), int64_t(map.size[0]));
+  const AccessKind kind = !form.isStore    ? AccessKind::read
+                          : form.reduction ? AccessKind::atomic
+                                           : AccessKind::write;
+  for (uint32_t row = 0; row < box.rows(); ++row)
+    if (const uint64_t address = box.rowAddress(row); address && first < end)
+      observeRange(warp, op, lane, Space::global,
+                   address + static_cast<uint64_t>(first) * bytesOf(map.element),
+                   static_cast<uint32_t>(end - first) * bytesOf(map.element), kind, Proxy::async);
+}
+
 After runTensor(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t active) {
   const auto &form = *static_cast<const CopyForm *>(op->extra);
   auto refuse = [&](const std::string &why) {
@@ -180,6 +196,8 @@ After runTensor(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32
     for (unsigned i = 0; i < form.rank; ++i)
       box.start[i] = static_cast<int32_t>(word(registers, form.coordinates[i], lane));
 
+    if (warp.block->group->grid->observer)
+      observeRows(warp, op, lane, form, box);
     CopyForm local = form;
     if (local.reduction) {
       local.reduction->type = reductionType(map.element);
@@ -213,6 +231,8 @@ After runTensor(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32
       if (total > 16 && !resolve(warp, op, memory.space, inBlock(address) + total - 16, lane, 16))
         return After::stop;
       const auto offset = static_cast<uint32_t>(address & sharedOffsetMask);
+      observeRange(warp, op, lane, memory.space, inBlock(address), total,
+                   form.isStore ? AccessKind::read : AccessKind::write, Proxy::async);
       copyBox(local, box, first - offset, offset);
       if (form.hasMbarrier &&
           !completeBytes(warp, op, form.mbarrier, inBlock(mbarrier), lane, total))

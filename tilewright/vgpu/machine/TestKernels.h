@@ -76,6 +76,17 @@ std::vector<Out> evaluate(const std::string &in, const std::string &out, const s
   LaunchConfig config{.grid = {(n + 63) / 64, 1, 1}, .block = {64, 1, 1}};
   Status status = run(*module, "k", config, po, pa, pb, pc, n);
   EXPECT_TRUE(status.isOk()) << status.toString();
+  // Every instruction set of the host must give the same bits.
+  for (std::string_view set : {"v3", "v4"}) {
+    if (!handlersFor(set))
+      continue;
+    std::vector<Out> other(a.size());
+    Out *pother = other.data();
+    config.instructionSet = set;
+    status = run(*module, "k", config, pother, pa, pb, pc, n);
+    EXPECT_TRUE(status.isOk()) << status.toString();
+    EXPECT_EQ(other, result) << set << ": " << body;
+  }
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/machine/Barriers.h"
+#include "tilewright/vgpu/ptx/Module.h"
 
 #include <algorithm>
 #include <bit>

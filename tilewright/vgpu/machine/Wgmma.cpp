@@ -73,6 +73,7 @@ static bool readMatrix(Warp &warp, const Op *op, uint64_t bits, Modifier type, b
       }
       uint32_t words[4];
       std::memcpy(words, warp.shared + place, 16);
+      observeRange(warp, op, 0, Space::shared, place, 16, AccessKind::read, Proxy::async);
       double *out = to + r * rowStep + l * kStep;
       const size_t step = isTransposed ? rowStep : kStep;
       for (unsigned e = 0; e < per; ++e, out += step)

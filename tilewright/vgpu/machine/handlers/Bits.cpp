@@ -498,7 +498,7 @@ static void readSpecialRegister(VGPU_ARGS) {
   const unsigned bytes = op->imm >> 24 & 0xff;
   alignas(64) uint64_t value[32];
   readSpecial(warp, op->imm & 0xffff, op->imm >> 16 & 0xff, value);
-  const Lanes<uint64_t> lanes = *reinterpret_cast<const Lanes<uint64_t> *>(value);
+  const Lanes<uint64_t> lanes = *reinterpret_cast<const LanesOf<uint64_t>::Stored *>(value);
   if (bytes == 1)
     putPredicate(registers, op->d, m, maskOf(lanes != uint64_t(0)));
   else if (bytes == 2)
@@ -567,11 +567,11 @@ static void shuffle(VGPU_ARGS) {
   }
   from = choose<uint32_t>(inside, from, lane) & 31u;
   alignas(64) uint32_t source[32], index[32], result32[32];
-  *reinterpret_cast<Lanes<uint32_t> *>(source) = a;
-  *reinterpret_cast<Lanes<uint32_t> *>(index) = from;
+  *reinterpret_cast<LanesOf<uint32_t>::Stored *>(source) = a;
+  *reinterpret_cast<LanesOf<uint32_t>::Stored *>(index) = from;
   for (int i = 0; i < 32; ++i)
     result32[i] = source[index[i]];
-  const Lanes<uint32_t> result = *reinterpret_cast<const Lanes<uint32_t> *>(result32);
+  const Lanes<uint32_t> result = *reinterpret_cast<const LanesOf<uint32_t>::Stored *>(result32);
   put<uint32_t>(registers, op->d, m, result);
   putPredicate(registers, op->e, m, inside);
   VGPU_NEXT;

@@ -19,6 +19,8 @@ namespace tilewright::vgpu::machine::VGPU_ISA {
 
 template <typename T> struct LanesOf {
   typedef T Type __attribute__((ext_vector_type(32)));
+  // In memory, where lines of 64 bytes are all the alignment there is.
+  typedef T Stored __attribute__((ext_vector_type(32), aligned(sizeof(T) == 1 ? 32 : 64)));
 };
 template <typename T> using Lanes = typename LanesOf<T>::Type;
 typedef bool MaskLanes __attribute__((ext_vector_type(32)));
@@ -62,8 +64,7 @@ VGPU_INLINE uint32_t active(const Op *op, const std::byte *registers, uint32_t m
 }
 
 template <typename T> VGPU_INLINE Lanes<T> get(const std::byte *registers, uint32_t slot) {
-  return *reinterpret_cast<const Lanes<T> *>(
-      __builtin_assume_aligned(registers + slot, sizeof(Lanes<T>) < 64 ? sizeof(Lanes<T>) : 64));
+  return *reinterpret_cast<const typename LanesOf<T>::Stored *>(registers + slot);
 }
 VGPU_INLINE uint32_t &predicate(std::byte *registers, uint32_t slot) {
   return *reinterpret_cast<uint32_t *>(registers + slot);
@@ -84,11 +85,11 @@ template <typename T> VGPU_INLINE Lanes<T> choose(uint32_t mask, Lanes<T> yes, L
 /// Writes the lanes in `mask`.
 template <typename T>
 VGPU_INLINE void put(std::byte *registers, uint32_t slot, uint32_t mask, Lanes<T> value) {
-  auto *destination = reinterpret_cast<Lanes<T> *>(__builtin_assume_aligned(registers + slot, 64));
+  auto *destination = reinterpret_cast<typename LanesOf<T>::Stored *>(registers + slot);
   if (mask == ~0u) [[likely]]
     *destination = value;
   else
-    *destination = choose<T>(mask, value, *destination);
+    *destination = choose<T>(mask, value, Lanes<T>(*destination));
 }
 VGPU_INLINE void putPredicate(std::byte *registers, uint32_t slot, uint32_t mask, uint32_t value) {
   uint32_t &destination = predicate(registers, slot);

@@ -69,7 +69,7 @@ VGPU_INLINE void loadLanes(const Op *op, std::byte *registers, uint32_t m, uint6
       return;
     }
     alignas(64) A addresses[32];
-    *reinterpret_cast<Lanes<A> *>(addresses) = address;
+    *reinterpret_cast<typename LanesOf<A>::Stored *>(addresses) = address;
     auto *destination = reinterpret_cast<T *>(registers + op->d);
     if (m == ~0u) {
       // Collected first: the destination may be the address.
@@ -98,7 +98,7 @@ VGPU_INLINE void loadLanes(const Op *op, std::byte *registers, uint32_t m, uint6
       return;
     }
     alignas(64) A addresses[32];
-    *reinterpret_cast<Lanes<A> *>(addresses) = address;
+    *reinterpret_cast<typename LanesOf<A>::Stored *>(addresses) = address;
     for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
       const int lane = std::countr_zero(rest);
       T values[N];
@@ -130,7 +130,7 @@ VGPU_INLINE void storeLanes(const Op *op, std::byte *registers, uint32_t m, uint
     return;
   }
   alignas(64) A addresses[32];
-  *reinterpret_cast<Lanes<A> *>(addresses) = address;
+  *reinterpret_cast<typename LanesOf<A>::Stored *>(addresses) = address;
   for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     T values[N];
