@@ -20,13 +20,29 @@ template <size_t size> static std::unique_ptr<float[]> tableOf(Modifier type) {
   return table;
 }
 
-double elementValue(Modifier type, uint32_t bits) {
+const float *elementTable(Modifier type) {
   static const std::unique_ptr<float[]> half = tableOf<65536>(Modifier::f16);
+  static const std::unique_ptr<float[]> brain = tableOf<65536>(Modifier::bf16);
   static const std::unique_ptr<float[]> e4m3 = tableOf<256>(Modifier::e4m3);
   static const std::unique_ptr<float[]> e5m2 = tableOf<256>(Modifier::e5m2);
   switch (type) {
   case Modifier::f16:
-    return half[bits & 0xffff];
+    return half.get();
+  case Modifier::bf16:
+    return brain.get();
+  case Modifier::e4m3:
+    return e4m3.get();
+  case Modifier::e5m2:
+    return e5m2.get();
+  default:
+    return nullptr;
+  }
+}
+
+double elementValue(Modifier type, uint32_t bits) {
+  switch (type) {
+  case Modifier::f16:
+    return elementTable(type)[bits & 0xffff];
   case Modifier::bf16:
     return std::bit_cast<float>(bits << 16);
   case Modifier::tf32:
@@ -34,9 +50,8 @@ double elementValue(Modifier type, uint32_t bits) {
   case Modifier::f32:
     return std::bit_cast<float>(bits);
   case Modifier::e4m3:
-    return e4m3[bits & 0xff];
   case Modifier::e5m2:
-    return e5m2[bits & 0xff];
+    return elementTable(type)[bits & 0xff];
   case Modifier::s32:
     return static_cast<int32_t>(bits);
   case Modifier::u8:

@@ -43,6 +43,9 @@ After runWgmma(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 /// The value of an element of a matrix; exact.
 double elementValue(ptx::Modifier type, uint32_t bits);
 
+/// The values of all patterns of a type of 8 or 16 bits; null for others.
+const float *elementTable(ptx::Modifier type);
+
 /// sums += a * b for row-major matrices of n columns, one rounding of doubles a step.
 void multiplyAdd(unsigned m, unsigned n, unsigned k, const double *a, const double *b,
                  double *sums);

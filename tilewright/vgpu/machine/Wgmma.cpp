@@ -58,6 +58,7 @@ static bool readMatrix(Warp &warp, const Op *op, uint64_t bits, Modifier type, b
   }
   // 16 bytes at a time: elements along k, or along rows where the matrix is transposed.
   const uint32_t elementBits = ptx::bitsOf(type);
+  const float *table = elementTable(type);
   const uint32_t per = 128 / elementBits, bytes = std::max(elementBits / 8, 1u);
   const unsigned rowStride = isTransposed ? per : 1, kStride = isTransposed ? 1 : per;
   for (unsigned r = 0; r < rows; r += rowStride)
@@ -76,6 +77,13 @@ static bool readMatrix(Warp &warp, const Op *op, uint64_t bits, Modifier type, b
       observeRange(warp, op, 0, Space::shared, place, 16, AccessKind::read, Proxy::async);
       double *out = to + r * rowStep + l * kStep;
       const size_t step = isTransposed ? rowStep : kStep;
+      if (table && per == 8) {
+        uint16_t halves[8];
+        std::memcpy(halves, words, 16);
+        for (unsigned e = 0; e < 8; ++e)
+          out[e * step] = sign * table[halves[e]];
+        continue;
+      }
       for (unsigned e = 0; e < per; ++e, out += step)
         *out = sign * elementValue(type, words[e * elementBits / 32] >> (e * elementBits % 32));
     }

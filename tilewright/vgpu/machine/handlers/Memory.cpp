@@ -68,6 +68,18 @@ VGPU_INLINE void loadLanes(const Op *op, std::byte *registers, uint32_t m, uint6
       put<T>(registers, op->d, m, Lanes<T>(value));
       return;
     }
+    if (m == ~0u) {
+      // Tiles of 16 columns: each half of the warp is a row.
+      const A second = address[16];
+      const Lanes<A> ramp = laneNumbers<A>() * A(sizeof(T));
+      const uint32_t low = maskOf(address - origin != ramp) & 0xffffu;
+      const uint32_t high = maskOf(address - second != ramp - A(16 * sizeof(T))) & 0xffff0000u;
+      if ((low | high) == 0) {
+        std::memcpy(registers + op->d, hostAt(base + origin), 16 * sizeof(T));
+        std::memcpy(registers + op->d + 16 * sizeof(T), hostAt(base + second), 16 * sizeof(T));
+        return;
+      }
+    }
     alignas(64) A addresses[32];
     *reinterpret_cast<typename LanesOf<A>::Stored *>(addresses) = address;
     auto *destination = reinterpret_cast<T *>(registers + op->d);
