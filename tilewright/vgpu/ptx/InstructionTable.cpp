@@ -352,8 +352,9 @@ std::string conflictOf(const Row &row, std::span<const Modifier> words) {
 }
 
 bool matchesReordered(const Row &row, std::vector<Modifier> &words) {
-  // mul.lo and mad.wide are opcodes to ptxas; their part comes first.
-  if (!row.slots.empty() && kindOf(row.slots[0].words[0]) == ModifierKind::part &&
+  // mul.lo and wmma.load.a are opcodes to ptxas; these words come first.
+  ModifierKind kind = row.slots.empty() ? ModifierKind::type : kindOf(row.slots[0].words[0]);
+  if ((kind == ModifierKind::part || kind == ModifierKind::matrix) &&
       (words.empty() || !row.slots[0].accepts(words[0])))
     return false;
   std::vector<Modifier> left = words, ordered;
