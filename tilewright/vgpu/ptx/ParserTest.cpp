@@ -290,6 +290,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "128 bits"},
         BadLine{"ld.shared.L2::128B.u32 %r1, [%rd1];", Error::ptxModifier, 1,
                 "'.L2::128B' goes with .global"},
+        BadLine{"cp.async.bulk.shared::cta.shared::cluster.mbarrier::complete_tx::bytes [%r1], "
+                "[%r2], 16, [%r3];",
+                Error::ptxModifier, 26, "there may be .global"},
         BadLine{"add.s32 %r1, %r2;", Error::ptxOperandCount, 1, "takes 3 operands"},
         BadLine{"ld.global.v2.b32 {%r1}, [%rd1];", Error::ptxOperandCount, 18, "2 elements"},
         BadLine{"add.s32 %r1, [%rd1], 2;", Error::ptxOperandKind, 14, "got an address"},
