@@ -26,6 +26,7 @@ PROLOG = """.version 9.0
 targets: .branchtargets L;
 """
 EPILOG = "L:\nret;\n}\n"
+DIED = "ptxas died"
 LINE = re.compile(r"line (\d+); (?:error|fatal)")
 
 Form = collections.namedtuple("Form", "row version target kind text ours80 ours90a")
@@ -57,7 +58,7 @@ def complaints(ptxas, texts, target):
             found.setdefault(int(match[1]) - first, line.split(";", 1)[1].strip())
     if run.returncode != 0 and not found:
         if len(texts) == 1:
-            found[0] = run.stderr.strip()[:200]
+            found[0] = run.stderr.strip()[:200] or DIED
         else:  # a message without a line: halve until it is one instruction's
             middle = len(texts) // 2
             found = complaints(ptxas, texts[:middle], target)
@@ -81,12 +82,14 @@ def verdicts(ptxas, texts, target, batch=400):
 
 
 def compare(probe, ptxas, per_row, seed, targets=("80", "90a")):
-    """(agreements, disagreements): lists of (target, form, ours, theirs)."""
+    """(agreements, disagreements): lists of (target, form, ours, theirs). Where ptxas dies there is no verdict."""
     forms = read_forms(probe, per_row, seed)
     agree, differ = [], []
     for target in targets:
         theirs = verdicts(ptxas, [form.text for form in forms], target)
         for form, message in zip(forms, theirs):
+            if message == DIED:
+                continue
             ours = form.ours80 if target == "80" else form.ours90a
             entry = (target, form, ours, message or "ok")
             (agree if (ours.startswith("ok")) == (message is None) else differ).append(entry)

@@ -20,7 +20,7 @@ Fragment ofMma(const Instruction &instruction, char matrix, bool sparse) {
   Shape shape = shapeOf(instruction.find(ModifierKind::shape));
   // Types stand in the order D, A, B, C.
   Modifier type = instruction.type(matrix == 'D' ? 0 : matrix == 'A' ? 1 : matrix == 'B' ? 2 : 3);
-  if (rowOf(instruction).id == RowId::mma_f16_quad) {
+  if (instruction.row == RowId::mma_f16_quad || instruction.row == RowId::mma_f16_quad_f32) {
     // Four independent products of quarter warps.
     if (matrix == 'A' || matrix == 'B')
       return {2, type, Modifier::f16x2};

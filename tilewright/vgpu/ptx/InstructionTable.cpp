@@ -263,11 +263,11 @@ bool reorderFrom(const Row &row, size_t slot, std::vector<Modifier> &left,
   if (left.size() > row.slots.size() - slot)
     return false;
   const ModifierSlot &here = row.slots[slot];
-  bool typeSeen = false;
   for (size_t i = 0; i < left.size(); ++i) {
     Modifier word = left[i];
-    bool first = !isType(word) || !typeSeen;
-    typeSeen |= isType(word);
+    // Words of one kind keep their order: which space is read and which written.
+    bool first = std::none_of(left.begin(), left.begin() + static_cast<ptrdiff_t>(i),
+                              [word](Modifier before) { return kindOf(before) == kindOf(word); });
     if (!first || !here.accepts(word))
       continue;
     left.erase(left.begin() + static_cast<ptrdiff_t>(i));
@@ -352,8 +352,9 @@ std::string conflictOf(const Row &row, std::span<const Modifier> words) {
 }
 
 bool matchesReordered(const Row &row, std::vector<Modifier> &words) {
-  // mul.lo and mad.wide are opcodes to ptxas; their part comes first.
-  if (!row.slots.empty() && kindOf(row.slots[0].words[0]) == ModifierKind::part &&
+  // mul.lo and wmma.load.a are opcodes to ptxas; these words come first.
+  ModifierKind kind = row.slots.empty() ? ModifierKind::type : kindOf(row.slots[0].words[0]);
+  if ((kind == ModifierKind::part || kind == ModifierKind::matrix) &&
       (words.empty() || !row.slots[0].accepts(words[0])))
     return false;
   std::vector<Modifier> left = words, ordered;

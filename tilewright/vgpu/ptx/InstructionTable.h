@@ -146,7 +146,7 @@ std::string conflictOf(const Row &row, std::span<const Modifier> words);
 bool matches(const Row &row, std::span<const Modifier> words, MatchTrace *trace = nullptr);
 
 /// The same in any order, as ptxas takes most instructions and nvcc writes some
-/// (atom.shared.cta.add); types keep theirs. Puts the words into the row's order.
+/// (atom.shared.cta.add); words of one kind keep theirs. Puts the words into the row's order.
 bool matchesReordered(const Row &row, std::vector<Modifier> &words);
 
 } // namespace tilewright::vgpu::ptx

@@ -70,6 +70,15 @@ public:
     return bindings[top[name]].binding;
   }
 
+  /// The innermost meaning that `accept` takes; others hide nothing.
+  template <typename Accept> Binding find(StringId name, Accept accept) const {
+    if (name < top.size())
+      for (uint32_t at = top[name]; at != noIndex; at = bindings[at].hidden)
+        if (accept(bindings[at].binding))
+          return bindings[at].binding;
+    return {};
+  }
+
   uint32_t depth() const { return static_cast<uint32_t>(marks.size()); }
 
 private:

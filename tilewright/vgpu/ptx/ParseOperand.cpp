@@ -85,16 +85,16 @@ bool ParserState::findRegister(std::string_view name, uint32_t &reg) const {
       continue; // numbers have no leading zeros
     std::memcpy(prefix, name.data(), digits);
     prefix[digits] = '<';
-    Binding binding = names.find(module.strings.find(std::string_view(prefix, digits + 1)));
-    if (binding.kind != BindingKind::group || binding.depth <= best.depth)
-      continue;
     uint32_t number = 0;
     std::from_chars(name.data() + digits, name.data() + name.size(), number);
-    const RegisterGroup &group = function->groups[binding.index];
-    if (number < group.count) {
+    // An inner %r<3> hides %r0 to %r2 of an outer %r<9>, and not %r5.
+    Binding binding = names.find(
+        module.strings.find(std::string_view(prefix, digits + 1)),
+        [&](const Binding &group) { return number < function->groups[group.index].count; });
+    if (binding.kind == BindingKind::group && binding.depth > best.depth) {
       best = binding;
       best.kind = BindingKind::reg;
-      reg = group.first + number;
+      reg = function->groups[binding.index].first + number;
     }
   }
   return best.kind == BindingKind::reg;
