@@ -113,8 +113,10 @@ def main():
         for target in ("80", "90a"):
             same = sum(1 for entry in agree if entry[0] == target and entry[1].kind == kind)
             other = sum(1 for entry in differ if entry[0] == target and entry[1].kind == kind)
+            taken = sum(1 for entry in agree if entry[0] == target and entry[1].kind == kind and entry[3] == "ok")
             if same + other:
-                print(f"{kind}s on sm_{target}: {same} of {same + other} agree ({100 * same / (same + other):.2f} %)")
+                share = 100 * same / (same + other)
+                print(f"{kind}s on sm_{target}: {same} of {same + other} agree ({share:.2f} %), {taken} taken by both")
     print("rows with differences:", dict(shown.most_common()))
 
 
