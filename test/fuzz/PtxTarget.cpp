@@ -45,7 +45,8 @@ static void checkOperand(const Module &module, const Function &function, const O
   default:
     break;
   }
-  require(size_t(operand.first) + operand.count <= function.operands.size(), "elements are outside");
+  require(size_t(operand.first) + operand.count <= function.operands.size(),
+          "elements are outside");
 }
 
 static void checkModule(const Module &module) {
@@ -91,8 +92,8 @@ bool checkPtx(std::string_view text) {
     require(false, "what was printed cannot be read:",
             std::move(again).takeStatus().toString() + "\n" + printed);
   std::string difference;
-  require(equal(*module, *again, &difference), "what was printed reads differently:",
-          difference + "\n" + printed);
+  require(equal(*module, *again, &difference),
+          "what was printed reads differently:", difference + "\n" + printed);
   return true;
 }
 
@@ -115,10 +116,35 @@ static std::vector<std::string> wordsOf(std::string_view text) {
 
 std::string mutatePtx(std::string_view text, Random &random) {
   static const std::vector<std::string> dictionary = [] {
-    std::vector<std::string> words = {"{", "}", "[", "]", "(", ")", ",", ";", ":", "|", "!", "@", "_",
-                                      "<", ">", "=", "-", "+", "%tid.x", "0x7fffffffffffffff", "-1",
-                                      "0f7F800000", ".reg .b32 %z<9>;\n", ".param ", ".align 8 ",
-                                      "generic(", ".branchtargets ", ".callprototype ", "WARP_SZ"};
+    std::vector<std::string> words = {"{",
+                                      "}",
+                                      "[",
+                                      "]",
+                                      "(",
+                                      ")",
+                                      ",",
+                                      ";",
+                                      ":",
+                                      "|",
+                                      "!",
+                                      "@",
+                                      "_",
+                                      "<",
+                                      ">",
+                                      "=",
+                                      "-",
+                                      "+",
+                                      "%tid.x",
+                                      "0x7fffffffffffffff",
+                                      "-1",
+                                      "0f7F800000",
+                                      ".reg .b32 %z<9>;\n",
+                                      ".param ",
+                                      ".align 8 ",
+                                      "generic(",
+                                      ".branchtargets ",
+                                      ".callprototype ",
+                                      "WARP_SZ"};
     for (const Row &row : instructionTable()) {
       words.push_back("\n" + std::string(row.opcode));
       for (const ModifierSlot &slot : row.slots)

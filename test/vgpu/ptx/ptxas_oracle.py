@@ -84,11 +84,13 @@ def verdicts(ptxas, texts, target, batch=400):
 def compare(probe, ptxas, per_row, seed, targets=("80", "90a")):
     """(agreements, disagreements): lists of (target, form, ours, theirs). Where ptxas dies there is no verdict."""
     forms = read_forms(probe, per_row, seed)
+    compare.died = 0
     agree, differ = [], []
     for target in targets:
         theirs = verdicts(ptxas, [form.text for form in forms], target)
         for form, message in zip(forms, theirs):
             if message == DIED:
+                compare.died += 1
                 continue
             ours = form.ours80 if target == "80" else form.ours90a
             entry = (target, form, ours, message or "ok")
@@ -113,8 +115,11 @@ def main():
         for target in ("80", "90a"):
             same = sum(1 for entry in agree if entry[0] == target and entry[1].kind == kind)
             other = sum(1 for entry in differ if entry[0] == target and entry[1].kind == kind)
+            taken = sum(1 for entry in agree if entry[0] == target and entry[1].kind == kind and entry[3] == "ok")
             if same + other:
-                print(f"{kind}s on sm_{target}: {same} of {same + other} agree ({100 * same / (same + other):.2f} %)")
+                share = 100 * same / (same + other)
+                print(f"{kind}s on sm_{target}: {same} of {same + other} agree ({share:.2f} %), {taken} taken by both")
+    print("forms that make ptxas die, without a verdict:", compare.died)
     print("rows with differences:", dict(shown.most_common()))
 
 

@@ -24,7 +24,6 @@ NVCC = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
 LLC = shutil.which("llc-22")
 TRITON = os.environ.get("TILEWRIGHT_TRITON_PYTHON")
 CORPUS = sorted((HERE / "corpus").glob("*.ptx"))
-CUDA = sorted((HERE / "cuda").glob("*.cu"))
 
 needs_ptxas = pytest.mark.skipif(not PTXAS, reason="ptxas is not on this machine")
 
@@ -52,12 +51,18 @@ def test_stored_corpus(path, tmp_path):
     check(path, tmp_path)
 
 
+NVCC_FORMS = [
+    (name, f"-arch={target}")
+    for name in ("assembly", "atomics", "basics", "calls", "tensor")
+    for target in ("sm_80", "sm_90a")
+]
+NVCC_FORMS += [("hopper", "-arch=sm_90a"), ("atomics", "-arch=sm_90a -lineinfo"), ("calls", "-arch=sm_80 -G")]
+
+
 @pytest.mark.skipif(not NVCC, reason="nvcc is not on this machine")
-@pytest.mark.parametrize("source", CUDA, ids=lambda path: path.stem)
-@pytest.mark.parametrize("flags", ["-arch=sm_80", "-arch=sm_90a", "-arch=sm_90a -lineinfo", "-arch=sm_80 -G"])
-def test_nvcc(source, flags, tmp_path):
-    if source.stem == "hopper" and "sm_80" in flags:
-        pytest.skip("needs sm_90a")
+@pytest.mark.parametrize("name, flags", NVCC_FORMS)
+def test_nvcc(name, flags, tmp_path):
+    source = HERE / f"cuda/{name}.cu"
     output = tmp_path / f"{source.stem}.ptx"
     result = run(NVCC, "-std=c++17", *flags.split(), "-ptx", source, "-o", output)
     assert result.returncode == 0, result.stderr[:2000]

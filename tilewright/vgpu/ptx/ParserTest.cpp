@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 using namespace tilewright;
 using namespace tilewright::vgpu::ptx;
 using ::testing::HasSubstr;
@@ -238,12 +240,13 @@ TEST(PtxParser, HundredThousandInstructionsAreQuick) {
   for (int i = 0; i < 100000; ++i)
     body += concat("\tadd.s32 \t%x", i % 50000, ", %x", (i * 7) % 50000, ", ", i, ";\n");
   std::string text = kernel(body);
-  auto begin = std::chrono::steady_clock::now();
+  // Time of the processor: the machine may be busy with others.
+  std::clock_t begin = std::clock();
   Module module = parsed(text);
-  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  double seconds = double(std::clock() - begin) / CLOCKS_PER_SEC;
   EXPECT_EQ(module.findDefinition("k")->instructions.size(), 100001u);
-  // A tenth of a second alone on a core; the rest is for sanitizers and company.
-  EXPECT_LT(seconds, 5.0);
+  // A tenth of a second; the rest is for sanitizers.
+  EXPECT_LT(seconds, 3.0);
   RecordProperty("milliseconds", static_cast<int>(seconds * 1000));
 }
 
