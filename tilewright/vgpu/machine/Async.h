@@ -1,0 +1,89 @@
+// mbarriers, asynchronous copies and tensor maps.
+#ifndef TILEWRIGHT_VGPU_MACHINE_ASYNC_H
+#define TILEWRIGHT_VGPU_MACHINE_ASYNC_H
+
+#include "tilewright/vgpu/machine/External.h"
+#include "tilewright/vgpu/machine/MemoryForms.h"
+#include "tilewright/vgpu/machine/TensorMap.h"
+
+#include <optional>
+
+namespace tilewright::vgpu::machine {
+
+/// The state of an mbarrier, which lies in its 64 bits of shared memory:
+/// pending arrivals, expected arrivals, transaction bytes, phase.
+struct Mbarrier {
+  uint32_t pending = 0, expected = 0;
+  int32_t bytes = 0;
+  uint32_t phase = 0; // modulo 8
+
+  static Mbarrier load(const std::byte *from);
+  void store(std::byte *to) const;
+  /// Begins the next phase if nothing is pending. Whether it did.
+  bool completeIfDone();
+};
+
+enum class MbarrierOperation : uint8_t {
+  init,
+  invalidate,
+  expectTx,
+  completeTx,
+  arrive,
+  testWait,
+  tryWait,
+  pendingCount,
+};
+struct MbarrierForm {
+  ExternalForm head;
+  MbarrierOperation operation = MbarrierOperation::arrive;
+  AddressForm address;
+  bool drops = false, expects = false, hasCount = false, noComplete = false, byParity = false;
+  bool returns = false;
+  uint32_t value = 0;  // slot: count, bytes, parity or state
+  uint32_t result = 0; // slot: state, predicate or count
+};
+After runMbarrier(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
+/// Whether what a fragment waits for has happened.
+bool isMbarrierReady(Warp &warp, const Fragment &fragment);
+
+struct CopyForm {
+  ExternalForm head;
+  AddressForm to, from, mbarrier;
+  bool hasMbarrier = false, isMulticast = false;
+  uint32_t bytes = 0;    // cp.async
+  uint32_t sizeSlot = 0; // bulk, and the source bytes of cp.async
+  bool hasSourceSize = false, sizeIsPredicate = false, sizeIsFlipped = false;
+  uint32_t multicast = 0; // slot of 16 bits
+  std::optional<AtomicForm> reduction;
+  // Tensors: the slots of the coordinates.
+  unsigned rank = 0;
+  uint32_t coordinates[5] = {};
+  bool isStore = false;
+  // st.async and red.async: slots of values.
+  AccessForm values;
+  unsigned mapField = 0, ordinal = 0;
+};
+After runCpAsync(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
+After runCpAsyncMbarrier(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
+After runBulk(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
+After runTensor(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
+After runStAsync(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
+After runTensormapReplace(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
+After runTensormapCopy(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
+
+struct ClusterForm {
+  ExternalForm head;
+};
+After runClusterArrive(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
+After runClusterWait(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
+bool isClusterReady(const Block &block, const Fragment &fragment);
+
+/// The address of one lane.
+uint64_t laneAddress(const AddressForm &form, const std::byte *registers, unsigned lane);
+/// complete_tx of an mbarrier at a generic or shared address.
+bool completeBytes(Warp &warp, const Op *op, const AddressForm &form, uint64_t address,
+                   unsigned lane, uint32_t bytes);
+
+} // namespace tilewright::vgpu::machine
+
+#endif // TILEWRIGHT_VGPU_MACHINE_ASYNC_H

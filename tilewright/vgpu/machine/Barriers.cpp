@@ -1,0 +1,142 @@
+#include "tilewright/vgpu/machine/Barriers.h"
+
+#include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/ptx/Module.h"
+
+#include <bit>
+#include <cstring>
+
+namespace tilewright::vgpu::machine {
+
+/// Whether enough warps have arrived.
+static bool isComplete(const Block &block, const NamedBarrier &barrier) {
+  const uint32_t expected = barrier.expected ? (barrier.expected + 31) / 32 : block.liveWarps;
+  return barrier.arrived != 0 && barrier.arrived >= expected;
+}
+
+void completeBarrier(Block &block, unsigned number) {
+  NamedBarrier &barrier = block.barriers[number];
+  barrier.result = {barrier.votes, barrier.voters};
+  barrier.arrived = barrier.expected = barrier.votes = barrier.voters = 0;
+  ++barrier.generation;
+  std::fill(barrier.lanes.begin(), barrier.lanes.end(), 0);
+  Observer *observer = block.group->grid->observer;
+  for (Warp &warp : block.warps)
+    for (Fragment &fragment : warp.others)
+      if (fragment.wait == Wait::barrier && fragment.object == number) {
+        fragment.wait = Wait::none;
+        if (observer)
+          observer->synchronise({warp, fragment.pc - 1, fragment.mask, SyncKind::barrierLeave,
+                                 Order::acquireRelease, Scope::cta, number});
+      }
+  ++block.group->progress;
+}
+
+bool arriveAtBarrier(Warp &warp, const Op *op, uint32_t number, uint32_t threads, uint32_t mask,
+                     uint32_t votes) {
+  Block &block = *warp.block;
+  if (number >= Chip::namedBarriers) {
+    fault(warp, op, Error::vgpuBarrier,
+          concat("barrier ", number, " does not exist; a block has barriers 0 to 15"));
+    return false;
+  }
+  if (threads % 32 != 0) {
+    fault(warp, op, Error::vgpuBarrier,
+          concat("a barrier is for whole warps, but is given ", threads, " threads"));
+    return false;
+  }
+  NamedBarrier &barrier = block.barriers[number];
+  if (barrier.arrived != 0 && barrier.expected != threads) {
+    fault(warp, op, Error::vgpuBarrier,
+          concat("barrier ", number, " is waited at by ", barrier.expected ? barrier.expected : 0u,
+                 " threads and by ", threads, " at the same time (0 is all)"));
+    return false;
+  }
+  if (Observer *observer = block.group->grid->observer)
+    observer->synchronise(
+        {warp, op, mask, SyncKind::barrierArrive, Order::acquireRelease, Scope::cta, number});
+  barrier.lanes.resize(block.warps.size());
+  barrier.expected = threads;
+  barrier.votes += static_cast<uint32_t>(std::popcount(votes & mask));
+  barrier.voters += static_cast<uint32_t>(std::popcount(mask));
+  uint32_t &lanes = barrier.lanes[warp.index];
+  lanes |= mask;
+  // A warp counts when its last lane has come.
+  if ((warp.alive & ~lanes) == 0) {
+    ++barrier.arrived;
+    lanes = 0;
+  }
+  if (isComplete(block, barrier))
+    completeBarrier(block, number);
+  return true;
+}
+
+void barrierAfterExit(Block &block) {
+  for (unsigned number = 0; number < Chip::namedBarriers; ++number) {
+    NamedBarrier &barrier = block.barriers[number];
+    for (size_t i = 0; i < barrier.lanes.size(); ++i)
+      if (barrier.lanes[i] != 0 && (block.warps[i].alive & ~barrier.lanes[i]) == 0) {
+        barrier.lanes[i] = 0;
+        ++barrier.arrived;
+      }
+    if (barrier.arrived != 0 && isComplete(block, barrier))
+      completeBarrier(block, number);
+  }
+}
+
+void releaseWarpBarriers(Warp &warp) {
+  // Lanes may wait at different places for each other; what counts is who waits.
+  uint32_t waiting = 0;
+  for (const Fragment &fragment : warp.others)
+    if (fragment.wait == Wait::warpBarrier)
+      waiting |= fragment.mask;
+  for (Fragment &fragment : warp.others)
+    if (fragment.wait == Wait::warpBarrier && (fragment.wanted & warp.alive & ~waiting) == 0)
+      fragment.wait = Wait::none;
+}
+
+void observeWarpBarrier(Warp &warp, const Op *op, uint32_t mask) {
+  if (Observer *observer = warp.block->group->grid->observer)
+    observer->synchronise(
+        {warp, op, mask, SyncKind::warpBarrier, Order::acquireRelease, Scope::cta, 0});
+}
+
+const DecodedFunction *functionAt(Warp &warp, const Op *op, const CallSite &site,
+                                  uint64_t address) {
+  const Program &program = *warp.block->group->grid->program;
+  const DecodedFunction *found = nullptr;
+  if ((address & windowMask) == functionWindow)
+    if (auto it = program.bySymbol.find(static_cast<uint32_t>(address));
+        it != program.bySymbol.end())
+      found = it->second;
+  if (!found)
+    fault(warp, op, Error::vgpuFault, "an indirect call goes to what is no function");
+  else if (found->parameters.size() != site.arguments.size() ||
+           found->returns.size() != site.results.size()) {
+    fault(warp, op, Error::vgpuFault,
+          concat("an indirect call passes ", site.arguments.size(), " arguments to '", found->name,
+                 "', which takes ", found->parameters.size()));
+    return nullptr;
+  }
+  return found;
+}
+
+static std::byte *placeOf(Warp &warp, const Frame *frame, const CallValue &value, int lane) {
+  if (value.isRegister)
+    return frame->registers + value.slot + static_cast<size_t>(lane) * value.bytes;
+  return warp.local + size_t(lane) * warp.localStride + frame->localBase + value.slot;
+}
+
+void passValues(Warp &warp, const Frame *from, const std::vector<CallValue> &sources, Frame *to,
+                const std::vector<CallValue> &destinations, uint32_t mask) {
+  for (size_t i = 0; i < sources.size() && i < destinations.size(); ++i) {
+    const size_t bytes = std::min(sources[i].bytes, destinations[i].bytes);
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+      const int lane = std::countr_zero(rest);
+      std::memcpy(placeOf(warp, to, destinations[i], lane), placeOf(warp, from, sources[i], lane),
+                  bytes);
+    }
+  }
+}
+
+} // namespace tilewright::vgpu::machine

@@ -1,0 +1,356 @@
+#include "tilewright/vgpu/machine/Decoder.h"
+
+#include <bit>
+
+namespace tilewright::vgpu::machine {
+
+using ptx::Handler;
+using ptx::ModifierKind;
+
+Space Decoder::spaceOf(const Instruction &one, Modifier found) const {
+  switch (found) {
+  case Modifier::global:
+    return Space::global;
+  case Modifier::shared:
+  case Modifier::sharedCta:
+  case Modifier::sharedCluster:
+    return Space::shared;
+  case Modifier::local:
+    return Space::local;
+  case Modifier::constant:
+    return Space::constant;
+  case Modifier::param:
+  case Modifier::paramEntry:
+  case Modifier::paramFunc:
+    return Space::param;
+  default:
+    return Space::generic;
+  }
+}
+
+static Order orderOf(const Instruction &instruction) {
+  switch (instruction.find(ModifierKind::order)) {
+  case Modifier::relaxed:
+  case Modifier::volatileAccess:
+  case Modifier::mmio:
+    return Order::relaxed;
+  case Modifier::acquire:
+    return Order::acquire;
+  case Modifier::release:
+    return Order::release;
+  case Modifier::acqRel:
+    return Order::acquireRelease;
+  case Modifier::sc:
+    return Order::sequential;
+  default:
+    return Order::weak;
+  }
+}
+static Scope scopeOf(const Instruction &instruction) {
+  switch (instruction.find(ModifierKind::scope)) {
+  case Modifier::cta:
+    return Scope::cta;
+  case Modifier::cluster:
+    return Scope::cluster;
+  case Modifier::gpu:
+  case Modifier::gl:
+    return Scope::gpu;
+  case Modifier::sys:
+    return Scope::sys;
+  default:
+    return Scope::none;
+  }
+}
+
+void Decoder::observe(const AddressForm &address, uint32_t bytes, AccessKind kind) {
+  if (!options.observed)
+    return;
+  ObserveForm form;
+  form.address = address;
+  form.bytes = bytes;
+  form.kind = kind;
+  form.order = orderOf(*instruction);
+  form.scope = scopeOf(*instruction);
+  if (kind == AccessKind::atomic) {
+    // An atomic without words is relaxed for the whole chip.
+    form.order = form.order == Order::weak ? Order::relaxed : form.order;
+    form.scope = form.scope == Scope::none ? Scope::gpu : form.scope;
+  }
+  const ObserveForm *held = own<ObserveForm>(form);
+  emit(Operation::observe).extra = held;
+}
+
+static unsigned vectorLength(const Instruction &instruction) {
+  switch (instruction.find(ModifierKind::vector)) {
+  case Modifier::v2:
+    return 2;
+  case Modifier::v4:
+    return 4;
+  case Modifier::v8:
+    return 8;
+  default:
+    return 1;
+  }
+}
+
+/// The fast operation for an access, in a family of Memory.def, if there is one.
+static std::optional<Operation> fastAccess(Operation first, unsigned elementBytes, unsigned count) {
+  auto plus = [&](unsigned index) {
+    return static_cast<Operation>(static_cast<unsigned>(first) + index);
+  };
+  if (count == 1 && elementBytes >= 2 && elementBytes <= 8)
+    return plus(widthIndex(elementBytes));
+  if (elementBytes == 4 && count == 2)
+    return plus(3);
+  if (elementBytes == 4 && count == 4)
+    return plus(4);
+  if (elementBytes == 8 && count == 2)
+    return plus(5);
+  return std::nullopt;
+}
+
+Status Decoder::load() {
+  const Modifier type = instruction->type();
+  AccessForm form;
+  form.elementBytes = static_cast<uint8_t>(ptx::bitsOf(type) / 8);
+  form.count = static_cast<uint8_t>(vectorLength(*instruction));
+  form.signExtended = isSignedType(type);
+  const std::span<const Operand> parts =
+      operands[0].kind == OperandKind::vector ? source.elementsOf(operands[0]) : operands.first(1);
+  form.registerBytes = static_cast<uint8_t>(registerBytes(type));
+  for (const Operand &part : parts)
+    if (part.kind == OperandKind::reg)
+      form.registerBytes = static_cast<uint8_t>(bytesOf(part));
+  for (size_t k = 0; k < parts.size(); ++k)
+    form.slots[k] = write(parts[k], form.registerBytes);
+
+  const Operand &place = operands[1];
+  const Operand &base = source.elementsOf(place)[0];
+  const Space space = spaceOf(*instruction, instruction->find(ModifierKind::space));
+  if (space == Space::param && base.kind == OperandKind::symbol) {
+    const ptx::Variable *variable = variableOf(base);
+    if (variable && isKernelParameter(*variable)) {
+      const auto index = static_cast<uint32_t>(variable - module.variables.data());
+      size_t position = 0;
+      while (source.parameters[position] != index)
+        ++position;
+      const uint64_t offset = base.value + place.value;
+      if (offset + size_t(form.elementBytes) * form.count > program.parameterSizes[position])
+        return Status(Error::vgpuAccess,
+                      concat("line ", instruction->position.line, ": ld.param reads ",
+                             form.elementBytes * form.count, " bytes at ", offset,
+                             " of a parameter of ", program.parameterSizes[position]));
+      const AccessForm *held = own<AccessForm>(form);
+      Op &op = emit(Operation::loadParameter);
+      op.extra = held;
+      op.imm = program.parameterOffsets[position] + offset;
+      return Status();
+    }
+  }
+  form.address = address(place, space);
+  // Parameters that are addressed through a register are memory of the host.
+  if (form.address.space == Space::param)
+    form.address.space = source.entry ? Space::global : Space::local;
+  if (form.address.space == Space::constant)
+    form.address.space = Space::global;
+  observe(form.address, uint32_t(form.elementBytes) * form.count, AccessKind::read);
+
+  Operation operation = Operation::loadAny;
+  const bool isWhole = form.registerBytes == form.elementBytes;
+  if (isWhole) {
+    std::optional<Operation> fast;
+    if (form.address.space == Space::global && form.address.bytes == 8)
+      fast = fastAccess(Operation::ldGlobal16, form.elementBytes, form.count);
+    else if (form.address.space == Space::generic && form.address.bytes == 8)
+      fast = fastAccess(Operation::ldGeneric16, form.elementBytes, form.count);
+    else if (form.address.space == Space::shared && form.address.bytes == 4)
+      fast = fastAccess(Operation::ldShared16, form.elementBytes, form.count);
+    operation = fast.value_or(operation);
+  }
+  const AccessForm *held = own<AccessForm>(form);
+  Op &op = emit(operation);
+  op.d = form.slots[0], op.b = form.slots[1], op.c = form.slots[2], op.e = form.slots[3];
+  op.a = form.address.slot;
+  op.imm = static_cast<uint64_t>(form.address.offset);
+  op.extra = held;
+  return Status();
+}
+
+Status Decoder::store() {
+  const Modifier type = instruction->type();
+  AccessForm form;
+  form.elementBytes = static_cast<uint8_t>(ptx::bitsOf(type) / 8);
+  form.count = static_cast<uint8_t>(vectorLength(*instruction));
+  const std::span<const Operand> parts = operands[1].kind == OperandKind::vector
+                                             ? source.elementsOf(operands[1])
+                                             : operands.subspan(1, 1);
+  form.registerBytes = static_cast<uint8_t>(registerBytes(type));
+  for (const Operand &part : parts)
+    if (part.kind == OperandKind::reg)
+      form.registerBytes = static_cast<uint8_t>(bytesOf(part));
+  for (size_t k = 0; k < parts.size(); ++k) {
+    const uint64_t bits =
+        parts[k].kind == OperandKind::immediate ? immediateBits(parts[k], type) : 0;
+    form.slots[k] = parts[k].kind == OperandKind::immediate
+                        ? constant(form.registerBytes, bits)
+                        : readBytes(parts[k], form.registerBytes);
+  }
+  form.address =
+      address(operands[0], spaceOf(*instruction, instruction->find(ModifierKind::space)));
+  if (form.address.space == Space::param)
+    form.address.space = Space::local;
+  observe(form.address, uint32_t(form.elementBytes) * form.count, AccessKind::write);
+
+  Operation operation = Operation::storeAny;
+  if (form.registerBytes == form.elementBytes) {
+    std::optional<Operation> fast;
+    if (form.address.space == Space::global && form.address.bytes == 8)
+      fast = fastAccess(Operation::stGlobal16, form.elementBytes, form.count);
+    else if (form.address.space == Space::generic && form.address.bytes == 8)
+      fast = fastAccess(Operation::stGeneric16, form.elementBytes, form.count);
+    else if (form.address.space == Space::shared && form.address.bytes == 4)
+      fast = fastAccess(Operation::stShared16, form.elementBytes, form.count);
+    operation = fast.value_or(operation);
+  }
+  const AccessForm *held = own<AccessForm>(form);
+  Op &op = emit(operation);
+  op.b = form.slots[0], op.c = form.slots[1], op.e = form.slots[2], op.f = form.slots[3];
+  op.a = form.address.slot;
+  op.imm = static_cast<uint64_t>(form.address.offset);
+  op.extra = held;
+  return Status();
+}
+
+static std::optional<AtomicType> atomicType(Modifier type) {
+  switch (type) {
+  case Modifier::b32:
+  case Modifier::u32:
+    return AtomicType::u32;
+  case Modifier::s32:
+    return AtomicType::s32;
+  case Modifier::b64:
+  case Modifier::u64:
+    return AtomicType::u64;
+  case Modifier::s64:
+    return AtomicType::s64;
+  case Modifier::f32:
+    return AtomicType::f32;
+  case Modifier::f64:
+    return AtomicType::f64;
+  case Modifier::f16:
+    return AtomicType::f16;
+  case Modifier::f16x2:
+    return AtomicType::f16x2;
+  case Modifier::bf16:
+    return AtomicType::bf16;
+  case Modifier::bf16x2:
+    return AtomicType::bf16x2;
+  case Modifier::b16:
+    return AtomicType::b16;
+  case Modifier::b128:
+    return AtomicType::b128;
+  default:
+    return std::nullopt;
+  }
+}
+static std::optional<AtomicOperation> atomicOperation(const Instruction &instruction) {
+  static constexpr std::pair<Modifier, AtomicOperation> table[] = {
+      {Modifier::add, AtomicOperation::add},       {Modifier::min, AtomicOperation::min},
+      {Modifier::max, AtomicOperation::max},       {Modifier::inc, AtomicOperation::inc},
+      {Modifier::dec, AtomicOperation::dec},       {Modifier::opAnd, AtomicOperation::bitAnd},
+      {Modifier::opOr, AtomicOperation::bitOr},    {Modifier::opXor, AtomicOperation::bitXor},
+      {Modifier::exch, AtomicOperation::exchange}, {Modifier::cas, AtomicOperation::cas},
+  };
+  for (auto [modifier, operation] : table)
+    if (instruction.has(modifier))
+      return operation;
+  return std::nullopt;
+}
+
+Status Decoder::atomic() {
+  const Modifier type = instruction->type();
+  const std::optional<AtomicType> atomType = atomicType(type);
+  const std::optional<AtomicOperation> operation = atomicOperation(*instruction);
+  if (!atomType || !operation)
+    return unsupported("");
+  AtomicForm form;
+  form.type = *atomType;
+  form.operation = *operation;
+  form.bytes = static_cast<uint8_t>(registerBytes(type));
+  form.count = static_cast<uint8_t>(vectorLength(*instruction));
+  size_t next = 0;
+  auto partsOf = [&](const Operand &operand) {
+    return operand.kind == OperandKind::vector ? source.elementsOf(operand)
+                                               : std::span<const Operand>(&operand, 1);
+  };
+  if (handler != Handler::red) {
+    const std::span<const Operand> parts = partsOf(operands[next++]);
+    form.returns = parts[0].kind == OperandKind::reg;
+    for (size_t k = 0; k < parts.size() && form.returns; ++k)
+      form.d[k] = write(parts[k], form.bytes);
+  }
+  form.address =
+      address(operands[next++], spaceOf(*instruction, instruction->find(ModifierKind::space)));
+  const std::span<const Operand> parts = partsOf(operands[next++]);
+  for (size_t k = 0; k < parts.size(); ++k)
+    form.b[k] = read(parts[k], type);
+  if (handler == Handler::atomCas)
+    form.c = read(operands[next++], type);
+  observe(form.address, uint32_t(form.bytes) * form.count, AccessKind::atomic);
+  const AtomicForm *held = own<AtomicForm>(form);
+  emit(Operation::atomic).extra = held;
+  return Status();
+}
+
+Status Decoder::addressConversion() {
+  const Modifier spaceWord = instruction->find(ModifierKind::space);
+  const Space space = spaceOf(*instruction, spaceWord);
+  const Modifier type = instruction->type();
+  switch (handler) {
+  case Handler::cvta: {
+    if (ptx::bitsOf(type) != 64)
+      return unsupported("32-bit generic addresses");
+    const bool hasWindow = space == Space::shared || space == Space::local;
+    const unsigned bytes = operands[1].kind == OperandKind::reg ? bytesOf(operands[1]) : 8;
+    const uint32_t a = readBytes(operands[1], bytes);
+    const uint32_t d = write(operands[0], 8);
+    Op &op = emit(Operation::fromWindow);
+    op.d = d, op.a = a, op.b = bytes;
+    op.imm = !hasWindow ? 0 : space == Space::shared ? sharedWindow : localWindow;
+    return Status();
+  }
+  case Handler::cvtaTo: {
+    if (ptx::bitsOf(type) != 64)
+      return unsupported("32-bit generic addresses");
+    const uint32_t a = readBytes(operands[1], 8);
+    const uint32_t d = write(operands[0], 8);
+    Op &op = emit(space == Space::shared || space == Space::local ? Operation::toWindow
+                                                                  : Operation::mov64);
+    op.d = d, op.a = a;
+    return Status();
+  }
+  case Handler::isspacep: {
+    if (space == Space::constant || space == Space::param)
+      return unsupported("constants and parameters are not told from global memory");
+    const uint32_t a = readBytes(operands[1], 8);
+    Op &op = emit(Operation::isSpace);
+    op.d = writePredicate(operands[0]), op.a = a;
+    op.imm = space == Space::shared ? sharedWindow : space == Space::local ? localWindow : 0;
+    if (spaceWord == Modifier::shared || spaceWord == Modifier::sharedCta)
+      op.imm |= 1;
+    return Status();
+  }
+  default: {
+    const bool isMap = handler == Handler::mapa;
+    const unsigned bytes = registerBytes(type);
+    const uint32_t a = readBytes(operands[1], bytes);
+    const uint32_t b = isMap ? readBytes(operands[2], 4) : a;
+    const uint32_t d = write(operands[0], isMap ? bytes : 4);
+    Op &op = emit(isMap ? Operation::mapBlock : Operation::blockRank);
+    op.d = d, op.a = a, op.b = b, op.imm = bytes;
+    return Status();
+  }
+  }
+}
+
+} // namespace tilewright::vgpu::machine

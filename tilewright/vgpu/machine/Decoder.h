@@ -1,0 +1,149 @@
+// The decoder of one function; its parts are in the files Decode*.cpp.
+#ifndef TILEWRIGHT_VGPU_MACHINE_DECODER_H
+#define TILEWRIGHT_VGPU_MACHINE_DECODER_H
+
+#include "tilewright/support/Concat.h"
+#include "tilewright/support/Status.h"
+#include "tilewright/vgpu/machine/Decode.h"
+#include "tilewright/vgpu/machine/Memory.h"
+#include "tilewright/vgpu/machine/MemoryForms.h"
+#include "tilewright/vgpu/machine/Op.h"
+#include "tilewright/vgpu/machine/Program.h"
+#include "tilewright/vgpu/ptx/InstructionTable.h"
+
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace tilewright::vgpu::machine {
+
+using ptx::Instruction;
+using ptx::Modifier;
+using ptx::Operand;
+using ptx::OperandKind;
+
+/// Where the variables of a program lie.
+struct Layout {
+  std::span<const uint64_t> addresses; // global and constant, by variable
+  std::vector<uint32_t> shared;        // offsets, by variable; noIndex if not used
+};
+
+/// Bytes a register of a type takes in a lane; 1 is a predicate.
+unsigned registerBytes(Modifier type);
+bool isSignedType(Modifier type);
+/// 0, 1, 2 for 16, 32, 64 bits.
+unsigned widthIndex(unsigned bytes);
+
+class Decoder {
+public:
+  Decoder(Program &program, DecodedFunction &function, const Layout &layout,
+          const DecodeOptions &options, const Run *handlers);
+
+  Status run();
+
+private:
+  // Operands. Slots are for lanes of `bytes`.
+  uint32_t registerSlot(uint32_t reg, uint8_t component) const;
+  unsigned bytesOf(const Operand &operand) const;
+  uint32_t constant(unsigned bytes, uint64_t value);
+  uint32_t temporary(unsigned bytes);
+  uint64_t immediateBits(const Operand &operand, Modifier type) const;
+  /// A value to read as `type`: a register, an immediate, a special register, an address.
+  uint32_t read(const Operand &operand, Modifier type);
+  uint32_t readBytes(const Operand &operand, unsigned bytes);
+  uint32_t predicate(const Operand &operand);
+  uint32_t write(const Operand &operand, unsigned bytes);
+  uint32_t writePredicate(const Operand &operand);
+  /// The address of a variable or function, as a value of `bytes`.
+  uint32_t addressOf(const Operand &operand, unsigned bytes);
+  AddressForm address(const Operand &operand, Space space);
+  const ptx::Variable *variableOf(const Operand &operand) const;
+  bool isKernelParameter(const ptx::Variable &variable) const;
+
+  // Operations.
+  Op &emit(Operation operation);
+  Op &emitUnguarded(Operation operation);
+  template <typename T> const T *own(T value) {
+    auto held = std::make_shared<T>(std::move(value));
+    function.owned.push_back(held);
+    return static_cast<const T *>(function.owned.back().get());
+  }
+  Status unsupported(std::string_view why) const;
+
+  // One for each kind of instruction.
+  Status decodeInstruction();
+  Status integer();
+  Status floating();
+  Status approximation();
+  Status halfArithmetic(unsigned kind);
+  Status logic();
+  Status shift();
+  Status move();
+  Status compare();
+  Status select();
+  Status convert();
+  Status convertPair();
+  Status load();
+  Status store();
+  Status atomic();
+  Status addressConversion();
+  Status warpExchange();
+  Status barrier();
+  Status control();
+  Status call();
+  Status jump();
+  Status mbarrier();
+  Status asyncCopy();
+  Status cluster();
+  Status matrix();
+  Status emitExternal(const void *form);
+
+  uint64_t floatForm() const;
+  Status setp(uint32_t first, uint32_t second, Modifier type, const Operand &a, const Operand &b,
+              const Operand *combine);
+  void observe(const AddressForm &address, uint32_t bytes, AccessKind kind);
+  Space spaceOf(const Instruction &instruction, Modifier found) const;
+
+  void layoutRegisters();
+  void layoutLocals();
+  Status finishJumps();
+  CallValue callValue(const ptx::Variable &variable) const;
+
+  Program &program;
+  DecodedFunction &function;
+  const Layout &layout;
+  const DecodeOptions &options;
+  const Run *handlers;
+  const ptx::Module &module;
+  const ptx::Function &source;
+
+  const Instruction *instruction = nullptr;
+  std::span<const Operand> operands;
+  ptx::Handler handler{};
+
+  std::vector<uint32_t> slots; // by register
+  std::map<std::pair<unsigned, uint64_t>, uint32_t> constants;
+  std::map<uint32_t, uint32_t> locals; // variable to offset
+  uint32_t frameBytes = firstSlot;
+  std::vector<uint32_t> starts; // by instruction, the first operation of it
+  std::vector<bool> joins;      // by instruction, whether lanes may meet before it
+  struct Jump {
+    size_t op;
+    uint32_t label;
+  };
+  std::vector<Jump> jumps;
+  struct IndexedJump {
+    size_t op;
+    uint32_t list;
+    int32_t *distances;
+  };
+  std::vector<IndexedJump> indexedJumps;
+  struct PredicateArea {
+    uint32_t slot = 0, used = 64;
+  } predicates;
+};
+
+} // namespace tilewright::vgpu::machine
+
+#endif // TILEWRIGHT_VGPU_MACHINE_DECODER_H

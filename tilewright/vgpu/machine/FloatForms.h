@@ -1,0 +1,36 @@
+// How a float operation rounds and what it does beside, as bits of Op::imm.
+#ifndef TILEWRIGHT_VGPU_MACHINE_FLOATFORMS_H
+#define TILEWRIGHT_VGPU_MACHINE_FLOATFORMS_H
+
+#include <cstdint>
+
+namespace tilewright::vgpu::machine {
+
+enum class Rounding : uint8_t { nearest, zero, down, up, nearestAway };
+
+inline constexpr uint64_t roundingMask = 7;
+inline constexpr uint64_t formFtz = 8;
+inline constexpr uint64_t formSaturate = 16;
+inline constexpr uint64_t formNan = 32;     // min.NaN
+inline constexpr uint64_t formXorSign = 64; // min.xorsign.abs
+inline constexpr uint64_t formRelu = 128;
+inline constexpr uint64_t formFinite = 256; // .satfinite
+
+// From bit 32 on, which function:
+enum class Approximation : uint8_t { ex2, rcp, sqrt, rsqrt, lg2, sin, cos, tanh };
+enum class HalfOperation : uint8_t {
+  add,
+  subtract,
+  multiply,
+  fused,
+  minimum,
+  maximum,
+  negate,
+  absolute,
+  ex2,
+  tanh,
+};
+
+} // namespace tilewright::vgpu::machine
+
+#endif // TILEWRIGHT_VGPU_MACHINE_FLOATFORMS_H

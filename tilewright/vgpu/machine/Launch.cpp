@@ -1,0 +1,290 @@
+#include "tilewright/vgpu/machine/Launch.h"
+
+#include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/machine/Async.h"
+#include "tilewright/vgpu/machine/Barriers.h"
+#include "tilewright/vgpu/machine/Warp.h"
+#include "tilewright/vgpu/ptx/Module.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tilewright::vgpu::machine {
+
+static Status refuse(std::string message) { return Status(Error::vgpuLaunch, std::move(message)); }
+
+static Status checkSizes(const Chip &chip, const Program &program, const Grid &grid,
+                         const ptx::Performance &wanted) {
+  if (volume(grid.grid) == 0 || volume(grid.block) == 0)
+    return refuse(
+        concat("grid ", listed(grid.grid), " of blocks ", listed(grid.block), " has no threads"));
+  if (grid.grid[0] > Chip::gridX || grid.grid[1] > Chip::gridY || grid.grid[2] > Chip::gridZ)
+    return refuse(concat("grid ", listed(grid.grid), " is beyond [", Chip::gridX, ", ", Chip::gridY,
+                         ", ", Chip::gridZ, "]"));
+  if (volume(grid.block) > Chip::threadsPerBlock || grid.block[0] > Chip::blockX ||
+      grid.block[1] > Chip::blockY || grid.block[2] > Chip::blockZ)
+    return refuse(concat("block ", listed(grid.block), " is beyond the ", Chip::threadsPerBlock,
+                         " threads of a block"));
+  const std::array<uint32_t, 3> &exact = wanted.reqntid, &most = wanted.maxntid;
+  auto orOne = [](std::array<uint32_t, 3> dim) {
+    for (uint32_t &one : dim)
+      one = std::max(one, 1u);
+    return dim;
+  };
+  if (exact[0] && orOne(exact) != grid.block)
+    return refuse(concat("the kernel is compiled for blocks of ", listed(orOne(exact)),
+                         " (.reqntid), not ", listed(grid.block)));
+  if (most[0] && volume(orOne(most)) < volume(grid.block))
+    return refuse(concat("the kernel is compiled for at most ", volume(orOne(most)),
+                         " threads a block (.maxntid), not ", volume(grid.block)));
+  if (grid.sharedBytes > chip.sharedPerBlockOptin)
+    return refuse(concat("a block needs ", grid.sharedBytes, " bytes of shared memory (",
+                         program.staticSharedBytes, " static), ", chip.name, " has ",
+                         chip.sharedPerBlockOptin));
+  const uint64_t blocks = volume(grid.cluster);
+  if (grid.explicitCluster && blocks > chip.clusterBlocksNonPortable)
+    return refuse(concat("a cluster of ", listed(grid.cluster), " blocks is beyond the ",
+                         chip.clusterBlocksNonPortable, " of ", chip.name));
+  for (int i = 0; i < 3; ++i)
+    if (grid.grid[i] % grid.cluster[i] != 0)
+      return refuse(concat("grid ", listed(grid.grid), " is not a multiple of cluster ",
+                           listed(grid.cluster)));
+  return Status();
+}
+
+/// Tensor maps among the parameters ask for 64 bytes.
+static constexpr size_t parameterAlignment = 128;
+static std::byte *alignedParameters(Grid &grid) {
+  const auto begin = reinterpret_cast<uintptr_t>(grid.parameters.data());
+  return reinterpret_cast<std::byte *>((begin + parameterAlignment - 1) &
+                                       ~uintptr_t(parameterAlignment - 1));
+}
+
+namespace {
+/// Runs groups of blocks one after the other, keeping their memory.
+class Executor {
+public:
+  explicit Executor(Grid &grid, size_t blockCount) : grid(grid) {
+    group.grid = &grid;
+    group.blocks = std::vector<Block>(blockCount);
+    const auto threads = static_cast<uint32_t>(volume(grid.block));
+    for (Block &block : group.blocks) {
+      block.group = &group;
+      // A little more than asked for, so that the fast path's limit is no negative number.
+      const size_t bytes = std::max(grid.sharedBytes, 64u);
+      block.sharedMemory = std::make_unique<std::byte[]>(bytes + 1024);
+      block.shared = reinterpret_cast<std::byte *>(
+          (reinterpret_cast<uintptr_t>(block.sharedMemory.get()) + 1023) & ~uintptr_t(1023));
+      block.warps = std::vector<Warp>((threads + 31) / 32);
+      for (uint32_t w = 0; w < block.warps.size(); ++w) {
+        Warp &warp = block.warps[w];
+        warp.block = &block;
+        warp.index = w;
+        warp.shared = block.shared;
+        warp.sharedBytes = static_cast<uint32_t>(bytes);
+        warp.parameters = alignedParameters(grid);
+        for (uint32_t lane = 0; lane < 32; ++lane) {
+          const uint32_t thread = 32 * w + lane;
+          warp.tid[0][lane] = thread % grid.block[0];
+          warp.tid[1][lane] = thread / grid.block[0] % grid.block[1];
+          warp.tid[2][lane] = thread / (grid.block[0] * grid.block[1]);
+        }
+      }
+    }
+  }
+
+  /// Runs the blocks whose first one has these coordinates, in units of clusters.
+  void run(uint64_t unit, bool isWholeGrid) {
+    const Dim3 units = {grid.grid[0] / grid.cluster[0], grid.grid[1] / grid.cluster[1],
+                        grid.grid[2] / grid.cluster[2]};
+    const uint64_t perCluster = volume(grid.cluster);
+    group.clusters.assign(group.blocks.size() / perCluster, {});
+    for (size_t i = 0; i < group.blocks.size(); ++i) {
+      const uint64_t cluster = isWholeGrid ? i / perCluster : unit;
+      start(group.blocks[i], i, units, cluster, static_cast<uint32_t>(i % perCluster));
+    }
+    schedule();
+  }
+
+private:
+  void start(Block &block, size_t index, const Dim3 &units, uint64_t cluster, uint32_t rank) {
+    const Dim3 first = {static_cast<uint32_t>(cluster % units[0]),
+                        static_cast<uint32_t>(cluster / units[0] % units[1]),
+                        static_cast<uint32_t>(cluster / units[0] / units[1])};
+    const Dim3 &size = grid.cluster;
+    block.rank = rank;
+    block.clusterBase = static_cast<uint32_t>(index - rank);
+    block.id = {first[0] * size[0] + rank % size[0], first[1] * size[1] + rank / size[0] % size[1],
+                first[2] * size[2] + rank / (size[0] * size[1])};
+    block.linear =
+        block.id[0] + uint64_t(grid.grid[0]) * (block.id[1] + uint64_t(grid.grid[1]) * block.id[2]);
+    block.liveWarps = static_cast<uint32_t>(block.warps.size());
+    for (NamedBarrier &barrier : block.barriers)
+      barrier = {};
+    const auto threads = static_cast<uint32_t>(volume(grid.block));
+    for (Warp &warp : block.warps) {
+      const uint32_t left = threads - 32 * warp.index;
+      warp.alive = left >= 32 ? ~0u : (1u << left) - 1;
+      warp.frame = nullptr;
+      warp.clusterGeneration = 0;
+      warp.others.clear();
+      warp.stop = Stop::quantum;
+      const DecodedFunction &entry = grid.program->entry();
+      Frame *frame = enterFunction(warp, entry, warp.alive);
+      warp.others.push_back({entry.code.data(), frame, warp.alive, Wait::none, 0, 0});
+    }
+  }
+
+  /// Wakes fragments whose wait is over. Whether any can run.
+  static bool hasRunnable(Warp &warp) {
+    bool any = false;
+    for (Fragment &fragment : warp.others) {
+      if ((fragment.wait == Wait::mbarrier && isMbarrierReady(warp, fragment)) ||
+          (fragment.wait == Wait::cluster && isClusterReady(*warp.block, fragment)))
+        fragment.wait = Wait::none;
+      any = any || fragment.wait == Wait::none;
+    }
+    return any;
+  }
+
+  /// Gives every warp its turns until all are finished, or none can go on.
+  void schedule() {
+    for (;;) {
+      bool anyRan = false, anyLeft = false;
+      for (Block &block : group.blocks)
+        for (Warp &warp : block.warps) {
+          if (warp.others.empty())
+            continue;
+          anyLeft = true;
+          if (!hasRunnable(warp))
+            continue;
+          anyRan = true;
+          warp.budget = warpQuantum;
+          if (chooseFragment(warp))
+            warp.current.pc->run(warp, warp.current.pc, warp.current.frame->registers,
+                                 warp.current.mask);
+          if (warp.stop == Stop::fault || grid.failed.load(std::memory_order_relaxed))
+            return;
+        }
+      if (!anyLeft)
+        return;
+      if (!anyRan) {
+        reportDeadlock();
+        return;
+      }
+    }
+  }
+
+  void reportDeadlock() {
+    constexpr size_t mostNamed = 20;
+    std::string waiters;
+    size_t count = 0;
+    for (const Block &block : group.blocks)
+      for (const Warp &warp : block.warps)
+        for (const Fragment &fragment : warp.others) {
+          if (++count > mostNamed)
+            continue;
+          std::ostringstream lanes;
+          lanes << std::hex << fragment.mask;
+          waiters += concat("\n  block ", listed(block.id), " warp ", warp.index, " lanes 0x",
+                            lanes.str(), " waits ", describeWait(block, fragment), " at ",
+                            describePosition(*grid.program, fragment.pc));
+        }
+    if (count > mostNamed)
+      waiters += concat("\n  and ", count - mostNamed, " more");
+    grid.fail(Status(Error::vgpuDeadlock, concat("no thread of the block can go on; ", count,
+                                                 " groups of lanes wait:", waiters)));
+  }
+
+  static std::string describeWait(const Block &block, const Fragment &fragment) {
+    switch (fragment.wait) {
+    case Wait::barrier: {
+      const NamedBarrier &barrier = block.barriers[fragment.object];
+      return concat("for barrier ", fragment.object, ", where ", barrier.arrived, " of ",
+                    barrier.expected ? (barrier.expected + 31) / 32 : block.liveWarps,
+                    " warps have arrived,");
+    }
+    case Wait::lanes:
+    case Wait::warpBarrier: {
+      std::ostringstream lanes;
+      lanes << std::hex << fragment.wanted;
+      return concat("for lanes 0x", lanes.str(), " of its warp");
+    }
+    case Wait::cluster:
+      return "for the barrier of its cluster";
+    case Wait::mbarrier:
+      return concat("for phase parity ", fragment.wanted, " of the mbarrier at ", fragment.object);
+    case Wait::asyncGroup:
+      return "for asynchronous copies";
+    case Wait::none:
+      break;
+    }
+    return "for its turn";
+  }
+
+  Grid &grid;
+  Group group;
+};
+} // namespace
+
+static Status bindArguments(const Program &program, std::span<const void *const> arguments,
+                            Grid &grid) {
+  if (arguments.size() != program.parameterSizes.size())
+    return refuse(concat("kernel '", program.entry().name, "' takes ",
+                         program.parameterSizes.size(), " arguments, got ", arguments.size()));
+  // Some room behind the last, so that a vector load of it stays inside.
+  grid.parameters.assign(program.parameterBytes + 16 + parameterAlignment, std::byte(0));
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (program.parameterSizes[i])
+      std::memcpy(alignedParameters(grid) + program.parameterOffsets[i], arguments[i],
+                  program.parameterSizes[i]);
+  return Status();
+}
+
+Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &config,
+              std::span<const void *const> arguments) {
+  DecodeOptions options;
+  options.observed = config.observer != nullptr;
+  if (!config.instructionSet.empty())
+    options.handlers = handlersFor(config.instructionSet);
+  TILEWRIGHT_ASSIGN(const Program *program, module.kernel(name, options));
+  static std::atomic<uint64_t> nextGrid = 1;
+  const ptx::Performance &wanted = program->entry().source->performance;
+  Grid grid;
+  grid.program = program;
+  grid.chip = &module.chip();
+  grid.grid = config.grid;
+  grid.block = config.block;
+  grid.cluster = config.cluster[0] ? config.cluster : wanted.reqnctapercluster;
+  grid.explicitCluster = grid.cluster[0] != 0;
+  for (uint32_t &size : grid.cluster)
+    size = std::max(size, 1u);
+  grid.dynamicSharedBytes = config.dynamicSharedBytes;
+  grid.sharedBytes = program->staticSharedBytes + config.dynamicSharedBytes;
+  grid.observer = config.observer;
+  grid.exactTensor = config.arithmetic == Arithmetic::exact;
+  grid.id = nextGrid.fetch_add(1, std::memory_order_relaxed);
+  TILEWRIGHT_TRY(checkSizes(module.chip(), *program, grid, wanted));
+  TILEWRIGHT_TRY(bindArguments(*program, arguments, grid));
+
+  const uint64_t perGroup = config.cooperative ? volume(grid.grid) : volume(grid.cluster);
+  const uint64_t groups = volume(grid.grid) / perGroup;
+  std::atomic<uint64_t> next = 0;
+  // Blocks are taken in order, so whoever waits for an earlier block waits for
+  // one that has been started.
+  auto work = [&](int64_t, int64_t) {
+    if (next.load(std::memory_order_relaxed) >= groups)
+      return;
+    Executor executor(grid, perGroup);
+    for (uint64_t unit = next.fetch_add(1); unit < groups && !grid.failed; unit = next.fetch_add(1))
+      executor.run(unit, config.cooperative);
+  };
+  if (config.pool && groups > 1)
+    config.pool->parallelFor(config.pool->threadCount(), 1, work);
+  else
+    work(0, 1);
+  std::lock_guard lock(grid.mutex);
+  return std::move(grid.failure);
+}
+
+} // namespace tilewright::vgpu::machine

@@ -1,0 +1,317 @@
+#include "tilewright/vgpu/machine/Launch.h"
+
+#include "tilewright/vgpu/machine/TestKernels.h"
+
+#include <bit>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+#include <random>
+
+namespace tilewright::vgpu::machine {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<float> randomFloats(size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> values(-2, 2);
+  std::vector<float> result(count);
+  for (float &value : result)
+    value = values(random);
+  return result;
+}
+
+TEST(Launch, AddsVectorsWithARaggedEnd) {
+  auto module = loadText(kernelText("tiles.ptx"));
+  const int n = 1000;
+  std::vector<float> a = randomFloats(n, 1), b = randomFloats(n, 2), c(n + 24, -7.0f);
+  const float *pa = a.data(), *pb = b.data();
+  float *pc = c.data();
+  Status status =
+      run(*module, "vector_add", {.grid = {4, 1, 1}, .block = {256, 1, 1}}, pa, pb, pc, n);
+  ASSERT_TRUE(status.isOk()) << status.toString();
+  for (int i = 0; i < n; ++i)
+    ASSERT_EQ(c[i], a[i] + b[i]) << i;
+  EXPECT_EQ(c[n], -7.0f) << "threads beyond the end wrote nothing";
+}
+
+TEST(Launch, MultipliesMatricesThroughSharedMemory) {
+  auto module = loadText(kernelText("tiles.ptx"));
+  const int n = 64;
+  std::vector<float> a = randomFloats(n * n, 1), b = randomFloats(n * n, 2), c(n * n);
+  const float *pa = a.data(), *pb = b.data();
+  float *pc = c.data();
+  ThreadPool pool(2);
+  Status status =
+      run(*module, "matmul", {.grid = {n / 16, n / 16, 1}, .block = {16, 16, 1}, .pool = &pool}, pa,
+          pb, pc, n);
+  ASSERT_TRUE(status.isOk()) << status.toString();
+  for (int row = 0; row < n; ++row)
+    for (int column = 0; column < n; ++column) {
+      float sum = 0;
+      for (int k = 0; k < n; ++k)
+        sum = std::fma(a[row * n + k], b[k * n + column], sum);
+      ASSERT_EQ(c[row * n + column], sum) << row << ' ' << column;
+    }
+}
+
+TEST(Launch, SoftmaxOfRows) {
+  auto module = loadText(kernelText("tiles.ptx"));
+  const int rows = 7, columns = 1024;
+  std::vector<float> in = randomFloats(rows * columns, 3), out(rows * columns);
+  const float *pin = in.data();
+  float *pout = out.data();
+  Status status =
+      run(*module, "softmax", {.grid = {rows, 1, 1}, .block = {128, 1, 1}}, pin, pout, columns);
+  ASSERT_TRUE(status.isOk()) << status.toString();
+  for (int row = 0; row < rows; ++row) {
+    double sum = 0;
+    for (int i = 0; i < columns; ++i)
+      sum += std::exp(double(in[row * columns + i]));
+    for (int i = 0; i < columns; ++i)
+      ASSERT_NEAR(out[row * columns + i], std::exp(double(in[row * columns + i])) / sum, 1e-8);
+  }
+}
+
+TEST(Launch, ReducesWithShufflesAndAtomics) {
+  auto module = loadText(kernelText("threads.ptx"));
+  std::vector<int> values(10007);
+  std::iota(values.begin(), values.end(), -3000);
+  int result = 5;
+  const int *pvalues = values.data();
+  int *presult = &result;
+  ThreadPool pool(2);
+  Status status = run(*module, "sum", {.grid = {9, 1, 1}, .block = {256, 1, 1}, .pool = &pool},
+                      pvalues, presult, int(values.size()));
+  ASSERT_TRUE(status.isOk()) << status.toString();
+  EXPECT_EQ(result, 5 + std::accumulate(values.begin(), values.end(), 0));
+}
+
+TEST(Launch, CountsInDynamicSharedMemory) {
+  auto module = loadText(kernelText("threads.ptx"));
+  std::vector<unsigned char> values(5000);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<unsigned char>(i * i % 251);
+  std::vector<unsigned> bins(256), expected(256);
+  for (unsigned char value : values)
+    ++expected[value];
+  const unsigned char *pvalues = values.data();
+  unsigned *pbins = bins.data();
+  Status status = run(*module, "histogram",
+                      {.grid = {3, 1, 1}, .block = {96, 1, 1}, .dynamicSharedBytes = 1024}, pvalues,
+                      pbins, int(values.size()));
+  ASSERT_TRUE(status.isOk()) << status.toString();
+  EXPECT_EQ(bins, expected);
+}
+
+TEST(Launch, LanesThatTakeDifferentWaysMeetAgain) {
+  auto module = loadText(kernelText("threads.ptx"));
+  std::vector<unsigned> start(100), steps(100);
+  std::iota(start.begin(), start.end(), 1u);
+  const unsigned *pstart = start.data();
+  unsigned *psteps = steps.data();
+  Status status =
+      run(*module, "collatz", {.grid = {2, 1, 1}, .block = {64, 1, 1}}, pstart, psteps, 100);
+  ASSERT_TRUE(status.isOk()) << status.toString();
+  for (unsigned i = 0; i < 100; ++i) {
+    unsigned value = start[i], count = 0;
+    for (; value != 1; ++count)
+      value = value % 2 ? 3 * value + 1 : value / 2;
+    ASSERT_EQ(steps[i], count) << start[i];
+  }
+}
+
+TEST(Launch, FunctionsCallThemselves) {
+  auto module = loadText(kernelText("threads.ptx"));
+  std::vector<unsigned> result(64);
+  unsigned *presult = result.data();
+  Status status = run(*module, "recursion", {.grid = {1, 1, 1}, .block = {64, 1, 1}}, presult);
+  ASSERT_TRUE(status.isOk()) << status.toString();
+  const unsigned expected[] = {0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89};
+  for (unsigned i = 0; i < 64; ++i)
+    ASSERT_EQ(result[i], expected[i % 12]) << i;
+}
+
+TEST(Launch, CallsThroughATableWithALaneEach) {
+  auto module = loadText(kernelText("threads.ptx"));
+  std::vector<int> which(64), values(64), expected(64);
+  for (int i = 0; i < 64; ++i) {
+    which[i] = i * 7 % 3;
+    values[i] = i - 20;
+    expected[i] = which[i] == 0   ? 2 * values[i]
+                  : which[i] == 1 ? values[i] * values[i]
+                                  : -values[i];
+  }
+  const int *pwhich = which.data();
+  int *pvalues = values.data();
+  Status status =
+      run(*module, "indirect", {.grid = {1, 1, 1}, .block = {64, 1, 1}}, pwhich, pvalues);
+  ASSERT_TRUE(status.isOk()) << status.toString();
+  EXPECT_EQ(values, expected);
+}
+
+TEST(Launch, ArraysOfAThreadAreItsOwn) {
+  auto module = loadText(kernelText("threads.ptx"));
+  std::vector<int> order(16), result(48);
+  for (int i = 0; i < 16; ++i)
+    order[i] = 2 * i;
+  const int *porder = order.data();
+  int *presult = result.data();
+  Status status =
+      run(*module, "local_array", {.grid = {1, 1, 1}, .block = {48, 1, 1}}, porder, presult);
+  ASSERT_TRUE(status.isOk()) << status.toString();
+  for (int t = 0; t < 48; ++t) {
+    int values[16] = {}, sum = 0;
+    for (int i = 0; i < 16; ++i)
+      values[(i + order[i]) % 16] = i * (t + 1);
+    for (int i = 0; i < 16; ++i)
+      sum = sum * 3 + values[order[(t % 16) ^ i] % 16];
+    ASSERT_EQ(result[t], sum) << t;
+  }
+}
+
+/// Lanes that spin must not starve the one that holds the lock.
+TEST(Launch, ALockIsTakenByEachLaneInTurn) {
+  auto module = loadText(kernelText("threads.ptx"));
+  int total = 0;
+  int *ptotal = &total;
+  Status status = run(*module, "spin_lock", {.grid = {2, 1, 1}, .block = {64, 1, 1}}, ptotal);
+  ASSERT_TRUE(status.isOk()) << status.toString();
+  EXPECT_EQ(total, 128);
+}
+
+/// Counts what it is told.
+class Counter : public Observer {
+public:
+  void access(const MemoryEvent &event) override {
+    std::lock_guard lock(mutex);
+    const auto lanes = static_cast<uint64_t>(std::popcount(event.mask));
+    (event.kind == AccessKind::read    ? reads
+     : event.kind == AccessKind::write ? writes
+                                       : atomics) += lanes * event.bytes;
+  }
+  void synchronise(const SyncEvent &event) override {
+    std::lock_guard lock(mutex);
+    barriers += event.kind == SyncKind::barrierArrive;
+  }
+  std::mutex mutex;
+  uint64_t reads = 0, writes = 0, atomics = 0, barriers = 0;
+};
+
+TEST(Launch, AnObserverIsToldAboutEveryAccess) {
+  auto module = loadText(kernelText("tiles.ptx"));
+  const int n = 64;
+  std::vector<float> a = randomFloats(n * n, 1), b = randomFloats(n * n, 2), c(n * n);
+  const float *pa = a.data(), *pb = b.data();
+  float *pc = c.data();
+  Counter counter;
+  LaunchConfig config{.grid = {n / 16, n / 16, 1}, .block = {16, 16, 1}, .observer = &counter};
+  Status status = run(*module, "matmul", config, pa, pb, pc, n);
+  ASSERT_TRUE(status.isOk()) << status.toString();
+  // A thread reads two words of global and 32 of shared memory for each tile.
+  const uint64_t threads = n * n, tiles = n / 16;
+  EXPECT_EQ(counter.reads, threads * tiles * (2 + 32) * 4);
+  EXPECT_EQ(counter.writes, threads * (tiles * 2 + 1) * 4);
+  EXPECT_EQ(counter.barriers, threads / 32 * tiles * 2);
+}
+
+const char *const head = ".version 8.0\n.target sm_80\n.address_size 64\n";
+
+TEST(Launch, AKernelThatIsNotThereIsNamedWithThoseThatAre) {
+  auto module = loadText(kernelText("tiles.ptx"));
+  Status status = run(*module, "matmull", {});
+  EXPECT_EQ(status.error(), Error::vgpuSymbol);
+  EXPECT_THAT(status.message(), HasSubstr("no kernel 'matmull'"));
+  EXPECT_THAT(status.message(), HasSubstr("vector_add"));
+}
+
+TEST(Launch, SizesAreHeldAgainstTheChip) {
+  auto module = loadText(kernelText("tiles.ptx"));
+  Status status = run(*module, "matmul", {.grid = {1, 1, 1}, .block = {64, 32, 1}});
+  EXPECT_EQ(status.error(), Error::vgpuLaunch);
+  EXPECT_THAT(status.message(), HasSubstr("[64, 32, 1]"));
+  status = run(*module, "matmul",
+               {.grid = {1, 1, 1}, .block = {16, 16, 1}, .dynamicSharedBytes = 300000});
+  EXPECT_THAT(status.message(), HasSubstr("302048 bytes of shared memory (2048 static)"));
+}
+
+TEST(Launch, AModuleForALaterChipIsRefused) {
+  Status status = LoadedModule::create(".version 8.0\n.target sm_90a\n.address_size 64\n", "sm_80")
+                      .takeStatus();
+  EXPECT_EQ(status.error(), Error::vgpuChip);
+  EXPECT_THAT(status.message(), HasSubstr("is for sm_90a and cannot run on sm_80"));
+  status = LoadedModule::create(head, "sm_70").takeStatus();
+  EXPECT_EQ(status.error(), Error::vgpuChip);
+  EXPECT_THAT(status.message(), HasSubstr("sm_89"));
+}
+
+TEST(Launch, WhatIsNotExecutedYetIsRefusedAtLoadByName) {
+  Status status =
+      LoadedModule::create(std::string(".version 8.1\n.target sm_90\n.address_size 64\n") +
+                               ".visible .entry k(.param .u64 p) {\n.reg .b64 %a;\n.reg .b32 %r;\n"
+                               "ld.param.u64 %a, [p];\n"
+                               "multimem.ld_reduce.weak.global.add.u32 %r, [%a];\nret;\n}\n",
+                           "sm_90")
+          .takeStatus();
+  EXPECT_EQ(status.error(), Error::vgpuUnimplemented);
+  EXPECT_THAT(status.message(), HasSubstr("line 8: multimem.ld_reduce"));
+}
+
+TEST(Launch, AProcessorWithoutVectorsIsRefused) {
+  auto module = loadText(kernelText("tiles.ptx"));
+  const ptx::Function *kernel = module->source().findDefinition("vector_add");
+  Status status = decode(module->source(), *kernel, {}, {.handlers = nullptr}).takeStatus();
+  EXPECT_EQ(status.error(), Error::vgpuHost);
+  EXPECT_THAT(status.message(), HasSubstr("x86-64-v3"));
+}
+
+TEST(Launch, AWildSharedAddressNamesTheLaneAndTheLine) {
+  auto module = loadText(std::string(head) + ".visible .entry k() {\n.reg .b32 %r;\n"
+                                             ".shared .b32 s[4];\nmov.u32 %r, %tid.x;\n"
+                                             "shl.b32 %r, %r, 2;\nst.shared.u32 [%r+80], %r;\n"
+                                             "ret;\n}\n");
+  Status status = run(*module, "k", {.grid = {1, 1, 1}, .block = {1, 1, 1}});
+  EXPECT_EQ(status.error(), Error::vgpuAccess);
+  EXPECT_THAT(status.message(), HasSubstr("k, line 9"));
+}
+
+TEST(Launch, AMisalignedAccessIsReported) {
+  auto module = loadText(std::string(head) + ".visible .entry k(.param .u64 p) {\n.reg .b32 %r;\n"
+                                             ".reg .b64 %a;\nld.param.u64 %a, [p];\n"
+                                             "ld.global.u32 %r, [%a+2];\nret;\n}\n");
+  uint64_t place = 0;
+  uint64_t *p = &place;
+  Status status = run(*module, "k", {.grid = {1, 1, 1}, .block = {32, 1, 1}}, p);
+  EXPECT_EQ(status.error(), Error::vgpuAccess);
+  EXPECT_THAT(status.message(), HasSubstr("is not aligned by lane 0"));
+}
+
+TEST(Launch, AWarpThatNeverComesIsADeadlockWithItsWaiters) {
+  auto module =
+      loadText(std::string(head) + ".visible .entry k() {\n.reg .b32 %r;\n.reg .pred %p;\n"
+                                   "mov.u32 %r, %tid.x;\nsetp.lt.u32 %p, %r, 32;\n"
+                                   "@%p bar.sync 1, 64;\nbar.sync 2;\nret;\n}\n");
+  Status status = run(*module, "k", {.grid = {1, 1, 1}, .block = {64, 1, 1}});
+  EXPECT_EQ(status.error(), Error::vgpuDeadlock);
+  EXPECT_THAT(status.message(),
+              HasSubstr("warp 0 lanes 0xffffffff waits for barrier 1, where 1 of 2"));
+  EXPECT_THAT(status.message(), HasSubstr("warp 1 lanes 0xffffffff waits for barrier 2"));
+}
+
+TEST(Launch, BarriersThatDoNotExistAreReported) {
+  auto module = loadText(std::string(head) + ".visible .entry k() {\nbar.sync 16;\nret;\n}\n");
+  Status status = run(*module, "k", {.grid = {1, 1, 1}, .block = {64, 1, 1}});
+  EXPECT_EQ(status.error(), Error::vgpuBarrier);
+  EXPECT_THAT(status.message(), HasSubstr("barrier 16 does not exist"));
+}
+
+TEST(Launch, ATrapEndsTheLaunch) {
+  auto module = loadText(std::string(head) + ".visible .entry k() {\ntrap;\n}\n");
+  Status status = run(*module, "k", {.grid = {100, 1, 1}, .block = {64, 1, 1}});
+  EXPECT_EQ(status.error(), Error::vgpuFault);
+  EXPECT_THAT(status.message(), HasSubstr("trap was executed, at k, line 5"));
+}
+
+} // namespace
+} // namespace tilewright::vgpu::machine

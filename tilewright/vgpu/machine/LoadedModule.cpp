@@ -1,0 +1,145 @@
+#include "tilewright/vgpu/machine/LoadedModule.h"
+
+#include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/machine/Memory.h"
+#include "tilewright/vgpu/ptx/Parser.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tilewright::vgpu::machine {
+
+using ptx::Modifier;
+
+static bool hasHostMemory(const ptx::Variable &variable) {
+  return variable.space == Modifier::global || variable.space == Modifier::constant;
+}
+
+/// Code for 80 runs on 80 and above; code for 90a runs on 90a alone.
+static Status checkTarget(const ptx::Target &target, const Chip &chip) {
+  const bool fits = target.suffix ? target.architecture == chip.architecture && chip.specific
+                                  : target.architecture <= chip.architecture;
+  if (fits)
+    return Status();
+  return Status(Error::vgpuChip, concat("the module is for sm_", target.architecture,
+                                        target.suffix ? std::string(1, target.suffix) : "",
+                                        " and cannot run on ", chip.name));
+}
+
+Result<std::unique_ptr<LoadedModule>> LoadedModule::create(std::string_view text,
+                                                           std::string_view chip) {
+  std::unique_ptr<LoadedModule> loaded(new LoadedModule());
+  loaded->onChip = findChip(chip);
+  if (!loaded->onChip) {
+    std::vector<std::string_view> names;
+    for (const Chip &one : chips())
+      names.push_back(one.name);
+    return Status(Error::vgpuChip,
+                  concat("there is no chip '", chip, "'; there are ", listed(names)));
+  }
+  TILEWRIGHT_ASSIGN(loaded->module, ptx::parse(text));
+  TILEWRIGHT_TRY(checkTarget(loaded->module.target, *loaded->onChip));
+  TILEWRIGHT_TRY(loaded->layoutVariables());
+  for (const ptx::Function &function : loaded->module.functions)
+    if (function.entry && function.defined) {
+      auto program = loaded->kernel(loaded->module.name(function.name), {});
+      if (!program.isOk())
+        return std::move(program).takeStatus();
+    }
+  return loaded;
+}
+
+Status LoadedModule::layoutVariables() {
+  addresses.assign(module.variables.size(), 0);
+  uint64_t total = 0;
+  for (size_t i = 0; i < module.variables.size(); ++i) {
+    const ptx::Variable &variable = module.variables[i];
+    if (!hasHostMemory(variable))
+      continue;
+    const uint64_t alignment = std::max<uint64_t>(variable.alignment, 16);
+    total = (total + alignment - 1) / alignment * alignment;
+    addresses[i] = total;
+    total += variable.size();
+  }
+  constexpr uint64_t lineBytes = 256;
+  memory = std::make_unique<std::byte[]>(total + lineBytes);
+  const uint64_t base =
+      (reinterpret_cast<uint64_t>(memory.get()) + lineBytes - 1) / lineBytes * lineBytes;
+  for (size_t i = 0; i < module.variables.size(); ++i)
+    if (hasHostMemory(module.variables[i]))
+      addresses[i] += base;
+  // A declaration means the variable that another one defines.
+  for (const ptx::Symbol &symbol : module.symbols) {
+    if (symbol.kind != ptx::SymbolKind::variable || symbol.index == ptx::noIndex)
+      continue;
+    for (size_t i = 0; i < module.variables.size(); ++i)
+      if (module.variables[i].symbol != ptx::noIndex &&
+          &module.symbols[module.variables[i].symbol] == &symbol)
+        addresses[i] = addresses[symbol.index];
+  }
+  for (size_t i = 0; i < module.variables.size(); ++i) {
+    const ptx::Variable &variable = module.variables[i];
+    if (!hasHostMemory(variable) || !variable.initialised)
+      continue;
+    auto *bytes = reinterpret_cast<std::byte *>(addresses[i]);
+    std::memcpy(bytes, variable.bytes.data(),
+                std::min<uint64_t>(variable.bytes.size(), variable.size()));
+    for (const ptx::Relocation &relocation : variable.relocations) {
+      uint32_t number = relocation.symbol;
+      while (module.symbols[number].aliasOf != ptx::noIndex)
+        number = module.symbols[number].aliasOf;
+      const ptx::Symbol &symbol = module.symbols[number];
+      uint64_t value = 0;
+      if (symbol.kind == ptx::SymbolKind::function)
+        value = functionWindow | number;
+      else if (hasHostMemory(module.variables[symbol.index]))
+        value = addresses[symbol.index];
+      else
+        return Status(Error::vgpuSymbol,
+                      concat("variable '", module.name(variable.name),
+                             "' is initialised with the address of '", module.name(symbol.name),
+                             "', which is not in global memory"));
+      value += static_cast<uint64_t>(relocation.addend);
+      if (relocation.mask) {
+        // mask(): one byte of the address, moved down.
+        value &= relocation.mask;
+        value >>= static_cast<unsigned>(__builtin_ctzll(relocation.mask));
+      }
+      std::memcpy(bytes + relocation.offset, &value, relocation.width);
+    }
+  }
+  return Status();
+}
+
+Result<const Program *> LoadedModule::kernel(std::string_view name, const DecodeOptions &options) {
+  std::lock_guard lock(mutex);
+  std::string key = concat(name, options.observed ? " observed " : " ",
+                           options.handlers.value_or(handlersForHost()));
+  if (auto it = programs.find(key); it != programs.end())
+    return static_cast<const Program *>(it->second.get());
+  const ptx::Function *function = module.findDefinition(name);
+  if (!function || !function->entry) {
+    std::vector<std::string_view> names;
+    for (const ptx::Function &one : module.functions)
+      if (one.entry && one.defined)
+        names.push_back(module.name(one.name));
+    return Status(Error::vgpuSymbol,
+                  concat("the module has no kernel '", name, "'; it has ", listed(names)));
+  }
+  TILEWRIGHT_ASSIGN(std::unique_ptr<Program> program,
+                    decode(module, *function, addresses, options));
+  return static_cast<const Program *>(
+      programs.emplace(std::move(key), std::move(program)).first->second.get());
+}
+
+Result<std::span<std::byte>> LoadedModule::variable(std::string_view name) {
+  for (size_t i = 0; i < module.variables.size(); ++i) {
+    const ptx::Variable &one = module.variables[i];
+    if (one.function == ptx::noIndex && hasHostMemory(one) && module.name(one.name) == name)
+      return std::span(reinterpret_cast<std::byte *>(addresses[i]), one.size());
+  }
+  return Status(Error::vgpuSymbol,
+                concat("the module has no variable '", name, "' in global or constant memory"));
+}
+
+} // namespace tilewright::vgpu::machine

@@ -1,0 +1,88 @@
+// What does not fit into an Op about an access to memory; Op::extra of it.
+#ifndef TILEWRIGHT_VGPU_MACHINE_MEMORYFORMS_H
+#define TILEWRIGHT_VGPU_MACHINE_MEMORYFORMS_H
+
+#include "tilewright/vgpu/machine/Memory.h"
+#include "tilewright/vgpu/machine/Observer.h"
+
+#include <cstdint>
+
+namespace tilewright::vgpu::machine {
+
+/// An address as an instruction has it: a register and a distance.
+struct AddressForm {
+  Space space = Space::generic;
+  uint8_t bytes = 8; // of the register: 4 or 8
+  uint32_t slot = 0;
+  int64_t offset = 0;
+};
+
+/// ld and st of any type, space and vector.
+struct AccessForm {
+  AddressForm address;
+  uint8_t elementBytes = 4; // 1, 2, 4, 8 or 16
+  uint8_t count = 1;        // .v2, .v4, .v8
+  uint8_t registerBytes = 4;
+  bool signExtended = false;
+  uint32_t slots[8] = {};
+};
+
+enum class AtomicOperation : uint8_t {
+  add,
+  min,
+  max,
+  inc,
+  dec,
+  bitAnd,
+  bitOr,
+  bitXor,
+  exchange,
+  cas
+};
+enum class AtomicType : uint8_t {
+  u32,
+  u64,
+  s32,
+  s64,
+  f32,
+  f64,
+  f16,
+  f16x2,
+  bf16,
+  bf16x2,
+  b16,
+  b128,
+};
+
+/// atom and red. Slots are those of the elements; b is the operand, c that of cas.
+struct AtomicForm {
+  AddressForm address;
+  AtomicOperation operation = AtomicOperation::add;
+  AtomicType type = AtomicType::u32;
+  uint8_t bytes = 4; // of an element
+  uint8_t count = 1;
+  bool returns = false;
+  uint32_t d[8] = {}, b[8] = {}, c = 0;
+};
+
+/// Does one atomic operation on host memory and gives what was there. 128 bits
+/// go through `wide`: in the operand and the comparand, out what was there.
+uint64_t atomicApply(const AtomicForm &form, void *where, uint64_t operand, uint64_t comparand);
+struct Wide128 {
+  uint64_t low = 0, high = 0;
+};
+Wide128 atomicApply128(const AtomicForm &form, void *where, Wide128 operand, Wide128 comparand);
+
+/// What an access tells an observer; Op::extra of the operation before it.
+struct ObserveForm {
+  AddressForm address;
+  uint32_t bytes = 4;
+  AccessKind kind = AccessKind::read;
+  Proxy proxy = Proxy::generic;
+  Order order = Order::weak;
+  Scope scope = Scope::none;
+};
+
+} // namespace tilewright::vgpu::machine
+
+#endif // TILEWRIGHT_VGPU_MACHINE_MEMORYFORMS_H

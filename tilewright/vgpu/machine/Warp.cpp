@@ -1,0 +1,326 @@
+#include "tilewright/vgpu/machine/Warp.h"
+
+#include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/machine/Barriers.h"
+#include "tilewright/vgpu/ptx/Module.h"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstring>
+
+namespace tilewright::vgpu::machine {
+
+/// Turns by lowest place before the fragment that waited longest gets some, and
+/// how many it gets.
+static constexpr uint32_t turnsByPlace = 256, turnsByAge = 64;
+
+static bool canRun(const Fragment &fragment) { return fragment.wait == Wait::none; }
+
+/// Joins fragments at the same place. Those that wait for lanes look again after.
+static void mergeFragments(std::vector<Fragment> &fragments) {
+  for (size_t i = 0; i < fragments.size(); ++i)
+    for (size_t j = i + 1; j < fragments.size();) {
+      Fragment &a = fragments[i], &b = fragments[j];
+      const bool canMeet =
+          (canRun(a) || a.wait == Wait::lanes) && (canRun(b) || b.wait == Wait::lanes);
+      if (a.pc == b.pc && a.frame == b.frame && canMeet) {
+        a.mask |= b.mask;
+        a.wait = Wait::none;
+        fragments.erase(fragments.begin() + static_cast<ptrdiff_t>(j));
+      } else {
+        ++j;
+      }
+    }
+}
+
+bool chooseFragment(Warp &warp) {
+  std::vector<Fragment> &others = warp.others;
+  if (others.empty()) {
+    warp.diverged = false;
+    warp.stop = Stop::finished;
+    return false;
+  }
+  if (--warp.budget < 0) {
+    warp.stop = Stop::quantum;
+    return false;
+  }
+  if (others.size() > 1)
+    mergeFragments(others);
+
+  // Lowest place of the deepest call. When it is the turn of age, the first that
+  // was parked, then whoever ran last.
+  const uint32_t turn = warp.turns++ % (turnsByPlace + turnsByAge);
+  size_t chosen = others.size();
+  for (size_t i = 0; i < others.size(); ++i) {
+    if (!canRun(others[i]))
+      continue;
+    if (chosen == others.size()) {
+      chosen = i;
+      if (turn == turnsByPlace)
+        break;
+      continue;
+    }
+    const Fragment &best = others[chosen], &one = others[i];
+    const bool isBefore = one.frame->depth != best.frame->depth
+                              ? one.frame->depth > best.frame->depth
+                              : one.pc < best.pc;
+    if (turn > turnsByPlace || isBefore)
+      chosen = i;
+  }
+  if (chosen == others.size()) {
+    warp.stop = Stop::blocked;
+    return false;
+  }
+  warp.current = others[chosen];
+  others.erase(others.begin() + static_cast<ptrdiff_t>(chosen));
+  warp.diverged = !others.empty();
+  warp.frame = warp.current.frame;
+  return true;
+}
+
+void parkFragment(Warp &warp, const Fragment &fragment) {
+  warp.others.push_back(fragment);
+  warp.diverged = true;
+}
+
+Frame *enterFunction(Warp &warp, const DecodedFunction &function, uint32_t mask) {
+  const uint32_t depth = warp.frame ? warp.frame->depth + 1 : 0;
+  if (depth > maxCallDepth)
+    return nullptr;
+  if (warp.freeFrames.size() <= function.index)
+    warp.freeFrames.resize(function.index + 1);
+  std::vector<std::unique_ptr<Frame>> &free = warp.freeFrames[function.index];
+  std::unique_ptr<Frame> frame;
+  if (!free.empty()) {
+    frame = std::move(free.back());
+    free.pop_back();
+  } else {
+    frame = std::make_unique<Frame>();
+    frame->function = &function;
+    auto memory = std::make_unique<std::byte[]>(function.frameBytes + 64);
+    frame->registers = reinterpret_cast<std::byte *>(
+        (reinterpret_cast<uintptr_t>(memory.get()) + 63) & ~uintptr_t(63));
+    std::memset(frame->registers, 0, function.frameBytes);
+    std::memcpy(frame->registers, function.constants.data(), function.constants.size());
+    warp.registerMemory.push_back(std::move(memory));
+  }
+  uint32_t base = 0;
+  if (warp.frame)
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1)
+      base = std::max(base, warp.frame->localTop[std::countr_zero(rest)]);
+  frame->localBase = (base + 15) & ~15u;
+  frame->depth = depth;
+  frame->live = mask;
+  frame->caller = nullptr;
+  frame->call = nullptr;
+  const uint32_t top = frame->localBase + function.localBytes;
+  if (top > maxLocalBytes)
+    return nullptr;
+  std::fill(std::begin(frame->localTop), std::end(frame->localTop), top);
+  growLocal(warp, top);
+  warp.usedFrames.push_back(std::move(frame));
+  return warp.usedFrames.back().get();
+}
+
+void leaveFrame(Warp &warp, Frame *frame, uint32_t mask) {
+  frame->live &= ~mask;
+  if (frame->live != 0)
+    return;
+  for (size_t i = warp.usedFrames.size(); i-- > 0;)
+    if (warp.usedFrames[i].get() == frame) {
+      warp.freeFrames[frame->function->index].push_back(std::move(warp.usedFrames[i]));
+      warp.usedFrames.erase(warp.usedFrames.begin() + static_cast<ptrdiff_t>(i));
+      return;
+    }
+}
+
+void growLocal(Warp &warp, uint32_t bytes) {
+  if (bytes <= warp.localStride)
+    return;
+  const uint32_t stride = std::max((bytes + 63) & ~63u, warp.localStride * 2);
+  std::vector<std::byte> grown(size_t(stride) * 32);
+  for (int lane = 0; lane < 32 && warp.localStride; ++lane)
+    std::memcpy(grown.data() + size_t(lane) * stride, warp.local + size_t(lane) * warp.localStride,
+                warp.localStride);
+  warp.localMemory = std::move(grown);
+  warp.local = warp.localMemory.data();
+  warp.localStride = stride;
+}
+
+void exitLanes(Warp &warp, uint32_t mask) {
+  warp.alive &= ~mask;
+  for (Frame *frame = warp.frame; frame;) {
+    Frame *caller = frame->caller;
+    leaveFrame(warp, frame, mask);
+    frame = caller;
+  }
+  // Whoever waits for these lanes looks again.
+  for (Fragment &fragment : warp.others)
+    if (fragment.wait == Wait::lanes)
+      fragment.wait = Wait::none;
+  releaseWarpBarriers(warp);
+  if (warp.alive == 0)
+    --warp.block->liveWarps;
+  barrierAfterExit(*warp.block);
+  ++warp.block->group->progress;
+}
+
+void fault(Warp &warp, const Op *op, Error error, const std::string &what) {
+  const Block &block = *warp.block;
+  Grid &grid = *block.group->grid;
+  grid.fail(Status(error, concat(what, ", at ", describePosition(*grid.program, op), ", block ",
+                                 listed(block.id), ", warp ", warp.index)));
+  warp.stop = Stop::fault;
+}
+
+std::byte *resolve(Warp &warp, const Op *op, Space space, uint64_t address, uint32_t lane,
+                   uint32_t bytes) {
+  if (space == Space::generic) {
+    const uint64_t window = address & windowMask;
+    space = window == sharedWindow  ? Space::shared
+            : window == localWindow ? Space::local
+            : window == 0           ? Space::global
+                                    : Space::generic;
+    address &= ~windowMask;
+  }
+  auto misused = [&](std::string_view why) -> std::byte * {
+    std::ostringstream hex;
+    hex << std::hex << address;
+    fault(warp, op, Error::vgpuAccess,
+          concat("access of ", bytes, " bytes at 0x", hex.str(), ' ', why, " by lane ", lane));
+    return nullptr;
+  };
+  // Vectors must be aligned as a whole; a power of two is given.
+  if (address & (bytes - 1))
+    return misused("is not aligned");
+  switch (space) {
+  case Space::shared: {
+    const auto offset = static_cast<uint32_t>(address) & sharedOffsetMask;
+    const uint32_t tag = static_cast<uint32_t>(address) >> sharedOffsetBits;
+    std::byte *base = warp.shared;
+    if (tag != 0) {
+      const Grid &grid = *warp.block->group->grid;
+      if (tag > volume(grid.cluster))
+        return misused("names a block that its cluster does not have");
+      base = warp.block->group->blocks[warp.block->clusterBase + tag - 1].shared;
+    }
+    if (uint64_t(offset) + bytes > warp.sharedBytes)
+      return misused(concat("is beyond the ", warp.sharedBytes, " bytes of shared memory"));
+    return base + offset;
+  }
+  case Space::local:
+    if (address + bytes > warp.localStride)
+      return misused("is beyond the local memory of its thread");
+    return warp.local + size_t(lane) * warp.localStride + address;
+  case Space::generic:
+    return misused("is in no address space");
+  default:
+    if (address < 4096)
+      return misused("is near the null address");
+    return reinterpret_cast<std::byte *>(address);
+  }
+}
+
+void readSpecial(const Warp &warp, unsigned special, unsigned component, uint64_t (&lanes)[32]) {
+  using ptx::SpecialRegister;
+  const Block &block = *warp.block;
+  const Grid &grid = *block.group->grid;
+  const unsigned c = component > 3 ? 0 : component;
+  auto splat = [&](uint64_t value) { std::fill(std::begin(lanes), std::end(lanes), value); };
+  auto ofDim = [&](const Dim3 &dim, uint64_t w) { splat(c < 3 ? dim[c] : w); };
+  auto clusters = [&](const Dim3 &a, const Dim3 &b) {
+    return Dim3{a[0] / b[0], a[1] / b[1], a[2] / b[2]};
+  };
+  switch (static_cast<SpecialRegister>(special)) {
+  case SpecialRegister::tid:
+    for (int i = 0; i < 32; ++i)
+      lanes[i] = c < 3 ? warp.tid[c][i] : 0;
+    return;
+  case SpecialRegister::ntid:
+    return ofDim(grid.block, 0);
+  case SpecialRegister::laneid:
+    for (uint64_t i = 0; i < 32; ++i)
+      lanes[i] = i;
+    return;
+  case SpecialRegister::warpid:
+    return splat(warp.index);
+  case SpecialRegister::nwarpid:
+    return splat(grid.chip->threadsPerMultiprocessor / 32);
+  case SpecialRegister::ctaid:
+    return ofDim(block.id, 0);
+  case SpecialRegister::nctaid:
+    return ofDim(grid.grid, 0);
+  case SpecialRegister::smid:
+    return splat(block.linear % grid.chip->multiprocessors);
+  case SpecialRegister::nsmid:
+    return splat(grid.chip->multiprocessors);
+  case SpecialRegister::gridid:
+    return splat(grid.id);
+  case SpecialRegister::isExplicitCluster:
+    return splat(grid.explicitCluster);
+  case SpecialRegister::clusterid:
+    return ofDim(clusters(block.id, grid.cluster), 0);
+  case SpecialRegister::nclusterid:
+    return ofDim(clusters(grid.grid, grid.cluster), 0);
+  case SpecialRegister::clusterCtaid:
+    return ofDim({block.id[0] % grid.cluster[0], block.id[1] % grid.cluster[1],
+                  block.id[2] % grid.cluster[2]},
+                 0);
+  case SpecialRegister::clusterNctaid:
+    return ofDim(grid.cluster, 0);
+  case SpecialRegister::clusterCtarank:
+    return splat(block.rank);
+  case SpecialRegister::clusterNctarank:
+    return splat(volume(grid.cluster));
+  case SpecialRegister::lanemaskEq:
+  case SpecialRegister::lanemaskLe:
+  case SpecialRegister::lanemaskLt:
+  case SpecialRegister::lanemaskGe:
+  case SpecialRegister::lanemaskGt:
+    for (uint32_t i = 0; i < 32; ++i) {
+      const uint32_t own = 1u << i, below = own - 1;
+      switch (static_cast<SpecialRegister>(special)) {
+      case SpecialRegister::lanemaskEq:
+        lanes[i] = own;
+        break;
+      case SpecialRegister::lanemaskLe:
+        lanes[i] = below | own;
+        break;
+      case SpecialRegister::lanemaskLt:
+        lanes[i] = below;
+        break;
+      case SpecialRegister::lanemaskGe:
+        lanes[i] = ~below;
+        break;
+      default:
+        lanes[i] = ~(below | own);
+        break;
+      }
+    }
+    return;
+  case SpecialRegister::clock:
+  case SpecialRegister::clock64:
+  case SpecialRegister::clockHi:
+  case SpecialRegister::globaltimer:
+  case SpecialRegister::globaltimerLo:
+  case SpecialRegister::globaltimerHi: {
+    const auto now = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                               std::chrono::steady_clock::now().time_since_epoch())
+                                               .count());
+    const auto which = static_cast<SpecialRegister>(special);
+    const bool isHigh =
+        which == SpecialRegister::clockHi || which == SpecialRegister::globaltimerHi;
+    return splat(isHigh ? now >> 32 : now);
+  }
+  case SpecialRegister::totalSmemSize:
+  case SpecialRegister::aggrSmemSize:
+    return splat(grid.sharedBytes);
+  case SpecialRegister::dynamicSmemSize:
+    return splat(grid.dynamicSharedBytes);
+  default:
+    return splat(0);
+  }
+}
+
+} // namespace tilewright::vgpu::machine

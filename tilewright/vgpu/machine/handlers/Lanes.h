@@ -1,0 +1,111 @@
+// 32 lanes as one vector of the host. Included only by handlers, which are
+// compiled once for each instruction set, each time in another namespace.
+#ifndef TILEWRIGHT_VGPU_MACHINE_HANDLERS_LANES_H
+#define TILEWRIGHT_VGPU_MACHINE_HANDLERS_LANES_H
+
+#include "tilewright/vgpu/machine/Warp.h"
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#ifndef VGPU_ISA
+#error "define VGPU_ISA, the namespace of the instruction set these handlers are compiled for"
+#endif
+
+namespace tilewright::vgpu::machine::VGPU_ISA {
+
+template <typename T> struct LanesOf {
+  typedef T Type __attribute__((ext_vector_type(32)));
+  // In memory, where lines of 64 bytes are all the alignment there is.
+  typedef T Stored __attribute__((ext_vector_type(32), aligned(sizeof(T) == 1 ? 32 : 64)));
+};
+template <typename T> using Lanes = typename LanesOf<T>::Type;
+typedef bool MaskLanes __attribute__((ext_vector_type(32)));
+
+template <unsigned bytes> struct IntegerOf;
+template <> struct IntegerOf<1> {
+  using Signed = int8_t;
+  using Unsigned = uint8_t;
+};
+template <> struct IntegerOf<2> {
+  using Signed = int16_t;
+  using Unsigned = uint16_t;
+};
+template <> struct IntegerOf<4> {
+  using Signed = int32_t;
+  using Unsigned = uint32_t;
+};
+template <> struct IntegerOf<8> {
+  using Signed = int64_t;
+  using Unsigned = uint64_t;
+};
+template <typename T> using SignedOf = typename IntegerOf<sizeof(T)>::Signed;
+template <typename T> using UnsignedOf = typename IntegerOf<sizeof(T)>::Unsigned;
+
+#define VGPU_INLINE [[gnu::always_inline]] inline
+#define VGPU_ARGS [[maybe_unused]] Warp &warp, const Op *op, std::byte *registers, uint32_t mask
+/// Goes on with the next operation. The last statement of a handler.
+#define VGPU_NEXT [[clang::musttail]] return op[1].run(warp, op + 1, registers, mask)
+/// Goes on with whatever lanes of the warp can run, after the current ones were parked.
+#define VGPU_RESUME                                                                                \
+  do {                                                                                             \
+    if (!chooseFragment(warp))                                                                     \
+      return;                                                                                      \
+    [[clang::musttail]] return warp.current.pc->run(                                               \
+        warp, warp.current.pc, warp.current.frame->registers, warp.current.mask);                  \
+  } while (false)
+
+/// The lanes that execute `op`.
+VGPU_INLINE uint32_t active(const Op *op, const std::byte *registers, uint32_t mask) {
+  return mask & (*reinterpret_cast<const uint32_t *>(registers + op->guard) ^ op->flip);
+}
+
+template <typename T> VGPU_INLINE Lanes<T> get(const std::byte *registers, uint32_t slot) {
+  return *reinterpret_cast<const typename LanesOf<T>::Stored *>(registers + slot);
+}
+VGPU_INLINE uint32_t &predicate(std::byte *registers, uint32_t slot) {
+  return *reinterpret_cast<uint32_t *>(registers + slot);
+}
+
+/// All ones in the lanes of the mask, zero elsewhere, for elements as wide as T.
+template <typename T> VGPU_INLINE Lanes<SignedOf<T>> spread(uint32_t mask) {
+  return __builtin_convertvector(std::bit_cast<MaskLanes>(mask), Lanes<SignedOf<T>>) != 0;
+}
+/// The lanes where a comparison holds.
+template <typename V> VGPU_INLINE uint32_t maskOf(V comparison) {
+  return std::bit_cast<uint32_t>(__builtin_convertvector(comparison, MaskLanes));
+}
+template <typename T> VGPU_INLINE Lanes<T> choose(uint32_t mask, Lanes<T> yes, Lanes<T> no) {
+  return spread<T>(mask) ? yes : no;
+}
+
+/// Writes the lanes in `mask`.
+template <typename T>
+VGPU_INLINE void put(std::byte *registers, uint32_t slot, uint32_t mask, Lanes<T> value) {
+  auto *destination = reinterpret_cast<typename LanesOf<T>::Stored *>(registers + slot);
+  if (mask == ~0u) [[likely]]
+    *destination = value;
+  else
+    *destination = choose<T>(mask, value, Lanes<T>(*destination));
+}
+VGPU_INLINE void putPredicate(std::byte *registers, uint32_t slot, uint32_t mask, uint32_t value) {
+  uint32_t &destination = predicate(registers, slot);
+  destination = (destination & ~mask) | (value & mask);
+}
+
+template <typename To, typename V> VGPU_INLINE Lanes<To> castLanes(V value) {
+  return __builtin_convertvector(value, Lanes<To>);
+}
+template <typename To, typename V> VGPU_INLINE Lanes<To> bitsAs(V value) {
+  return std::bit_cast<Lanes<To>>(value);
+}
+
+/// Handlers of one file, in the order of its .def.
+using HandlerList = const Run *;
+
+} // namespace tilewright::vgpu::machine::VGPU_ISA
+
+#endif // TILEWRIGHT_VGPU_MACHINE_HANDLERS_LANES_H

@@ -1,0 +1,541 @@
+#include "tilewright/vgpu/machine/MemoryForms.h"
+#include "tilewright/vgpu/machine/handlers/Lanes.h"
+
+namespace tilewright::vgpu::machine::VGPU_ISA {
+
+template <typename T> VGPU_INLINE Lanes<T> laneNumbers() {
+  const Lanes<T> numbers = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                            16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+  return numbers;
+}
+
+template <typename A> VGPU_INLINE A laneOf(const std::byte *registers, uint32_t slot, int lane) {
+  A value;
+  std::memcpy(&value, registers + slot + static_cast<size_t>(lane) * sizeof(A), sizeof(A));
+  return value;
+}
+
+/// The slots of the elements of a vector access; loads have b and c free.
+template <bool isLoad> VGPU_INLINE uint32_t elementSlot(const Op *op, unsigned k) {
+  if constexpr (isLoad)
+    return k == 0 ? op->d : k == 1 ? op->b : k == 2 ? op->c : op->e;
+  else
+    return k == 0 ? op->b : k == 1 ? op->c : k == 2 ? op->e : op->f;
+}
+
+/// Memory of the host. Addresses are computed as numbers, since they point into
+/// nothing the compiler knows.
+VGPU_INLINE std::byte *hostAt(uint64_t address) { return reinterpret_cast<std::byte *>(address); }
+
+/// The accesses of a warp that are a pattern.
+enum class Pattern : uint8_t { consecutive, same, other };
+
+template <typename A>
+VGPU_INLINE Pattern patternOf(Lanes<A> address, A origin, uint32_t first, uint32_t m,
+                              unsigned stride) {
+  const Lanes<A> distance = address - origin;
+  const Lanes<A> expected = (laneNumbers<A>() - A(first)) * A(stride);
+  if ((maskOf(distance != expected) & m) == 0)
+    return Pattern::consecutive;
+  if ((maskOf(distance != A(0)) & m) == 0)
+    return Pattern::same;
+  return Pattern::other;
+}
+
+template <typename T, unsigned N, typename A>
+VGPU_INLINE void loadLanes(const Op *op, std::byte *registers, uint32_t m, uint64_t base,
+                           Lanes<A> address, A origin, uint32_t first) {
+  constexpr unsigned stride = sizeof(T) * N;
+  const Pattern pattern = patternOf<A>(address, origin, first, m, stride);
+  const std::byte *start = hostAt(base + origin - static_cast<size_t>(first) * stride);
+  if constexpr (N == 1) {
+    if (pattern == Pattern::consecutive) {
+      if (m == ~0u) [[likely]] {
+        Lanes<T> value;
+        std::memcpy(&value, start, sizeof(value));
+        put<T>(registers, op->d, ~0u, value);
+      } else {
+        for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
+          const int lane = std::countr_zero(rest);
+          std::memcpy(registers + op->d + lane * sizeof(T), start + lane * sizeof(T), sizeof(T));
+        }
+      }
+      return;
+    }
+    if (pattern == Pattern::same) {
+      T value;
+      std::memcpy(&value, hostAt(base + origin), sizeof(T));
+      put<T>(registers, op->d, m, Lanes<T>(value));
+      return;
+    }
+    if (m == ~0u) {
+      // Tiles of 16 columns: each half of the warp is a row.
+      const A second = address[16];
+      const Lanes<A> ramp = laneNumbers<A>() * A(sizeof(T));
+      const uint32_t low = maskOf(address - origin != ramp) & 0xffffu;
+      const uint32_t high = maskOf(address - second != ramp - A(16 * sizeof(T))) & 0xffff0000u;
+      if ((low | high) == 0) {
+        std::memcpy(registers + op->d, hostAt(base + origin), 16 * sizeof(T));
+        std::memcpy(registers + op->d + 16 * sizeof(T), hostAt(base + second), 16 * sizeof(T));
+        return;
+      }
+    }
+    alignas(64) A addresses[32];
+    *reinterpret_cast<typename LanesOf<A>::Stored *>(addresses) = address;
+    auto *destination = reinterpret_cast<T *>(registers + op->d);
+    if (m == ~0u) {
+      // Collected first: the destination may be the address.
+      alignas(64) T values[32];
+      for (int lane = 0; lane < 32; ++lane)
+        std::memcpy(&values[lane], hostAt(base + addresses[lane]), sizeof(T));
+      std::memcpy(destination, values, sizeof(values));
+      return;
+    }
+    for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
+      const int lane = std::countr_zero(rest);
+      std::memcpy(&destination[lane], hostAt(base + addresses[lane]), sizeof(T));
+    }
+  } else {
+    T *destination[N];
+    for (unsigned k = 0; k < N; ++k)
+      destination[k] = reinterpret_cast<T *>(registers + elementSlot<true>(op, k));
+    if (pattern == Pattern::consecutive && m == ~0u) {
+      const auto *source = reinterpret_cast<const T *>(start);
+      alignas(64) T values[N][32];
+      for (int lane = 0; lane < 32; ++lane)
+        for (unsigned k = 0; k < N; ++k)
+          values[k][lane] = source[lane * N + k];
+      for (unsigned k = 0; k < N; ++k)
+        std::memcpy(destination[k], values[k], sizeof(values[k]));
+      return;
+    }
+    alignas(64) A addresses[32];
+    *reinterpret_cast<typename LanesOf<A>::Stored *>(addresses) = address;
+    for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
+      const int lane = std::countr_zero(rest);
+      T values[N];
+      std::memcpy(values, hostAt(base + addresses[lane]), sizeof(values));
+      for (unsigned k = 0; k < N; ++k)
+        destination[k][lane] = values[k];
+    }
+  }
+}
+
+template <typename T, unsigned N, typename A>
+VGPU_INLINE void storeLanes(const Op *op, std::byte *registers, uint32_t m, uint64_t base,
+                            Lanes<A> address, A origin, uint32_t first) {
+  constexpr unsigned stride = sizeof(T) * N;
+  const T *source[N];
+  for (unsigned k = 0; k < N; ++k)
+    source[k] = reinterpret_cast<const T *>(registers + elementSlot<false>(op, k));
+  if (m == ~0u && patternOf<A>(address, origin, first, m, stride) == Pattern::consecutive) {
+    std::byte *start = hostAt(base + origin);
+    if constexpr (N == 1) {
+      const Lanes<T> value = get<T>(registers, op->b);
+      std::memcpy(start, &value, sizeof(value));
+    } else {
+      auto *destination = reinterpret_cast<T *>(start);
+      for (int lane = 0; lane < 32; ++lane)
+        for (unsigned k = 0; k < N; ++k)
+          destination[lane * N + k] = source[k][lane];
+    }
+    return;
+  }
+  alignas(64) A addresses[32];
+  *reinterpret_cast<typename LanesOf<A>::Stored *>(addresses) = address;
+  for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    T values[N];
+    for (unsigned k = 0; k < N; ++k)
+      values[k] = source[k][lane];
+    std::memcpy(hostAt(base + addresses[lane]), values, sizeof(values));
+  }
+}
+
+static void loadAny(VGPU_ARGS);
+static void storeAny(VGPU_ARGS);
+
+/// Misaligned addresses go the slow way, which reports them.
+template <typename T, unsigned N, typename A>
+VGPU_INLINE bool isMisaligned(Lanes<A> address, uint32_t m) {
+  constexpr A low = sizeof(T) * N - 1;
+  return (maskOf((address & low) != A(0)) & m) != 0;
+}
+
+template <typename T, unsigned N> static void loadGlobalSlowly(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  if (m != 0) {
+    const auto first = static_cast<uint32_t>(std::countr_zero(m));
+    const Lanes<uint64_t> address = get<uint64_t>(registers, op->a) + op->imm;
+    const uint64_t origin = laneOf<uint64_t>(registers, op->a, first) + op->imm;
+    if (isMisaligned<T, N, uint64_t>(address, m)) [[unlikely]]
+      [[clang::musttail]] return loadAny(warp, op, registers, mask);
+    loadLanes<T, N, uint64_t>(op, registers, m, 0, address, origin, first);
+  }
+  VGPU_NEXT;
+}
+template <typename T, unsigned N> static void storeGlobal(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  if (m != 0) {
+    const auto first = static_cast<uint32_t>(std::countr_zero(m));
+    const Lanes<uint64_t> address = get<uint64_t>(registers, op->a) + op->imm;
+    const uint64_t origin = laneOf<uint64_t>(registers, op->a, first) + op->imm;
+    if (isMisaligned<T, N, uint64_t>(address, m)) [[unlikely]]
+      [[clang::musttail]] return storeAny(warp, op, registers, mask);
+    storeLanes<T, N, uint64_t>(op, registers, m, 0, address, origin, first);
+  }
+  VGPU_NEXT;
+}
+template <typename T, unsigned N> static void loadGenericSlowly(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  if (m != 0) {
+    const auto first = static_cast<uint32_t>(std::countr_zero(m));
+    const Lanes<uint64_t> address = get<uint64_t>(registers, op->a) + op->imm;
+    if ((maskOf((address & windowMask) != uint64_t(0)) & m) ||
+        isMisaligned<T, N, uint64_t>(address, m)) [[clang::musttail]]
+      return loadAny(warp, op, registers, mask);
+    const uint64_t origin = laneOf<uint64_t>(registers, op->a, first) + op->imm;
+    loadLanes<T, N, uint64_t>(op, registers, m, 0, address, origin, first);
+  }
+  VGPU_NEXT;
+}
+template <typename T, unsigned N> static void storeGeneric(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  if (m != 0) {
+    const auto first = static_cast<uint32_t>(std::countr_zero(m));
+    const Lanes<uint64_t> address = get<uint64_t>(registers, op->a) + op->imm;
+    if ((maskOf((address & windowMask) != uint64_t(0)) & m) ||
+        isMisaligned<T, N, uint64_t>(address, m)) [[clang::musttail]]
+      return storeAny(warp, op, registers, mask);
+    const uint64_t origin = laneOf<uint64_t>(registers, op->a, first) + op->imm;
+    storeLanes<T, N, uint64_t>(op, registers, m, 0, address, origin, first);
+  }
+  VGPU_NEXT;
+}
+/// Half a warp's load of 32 bits from shared memory, if it is a row or one word.
+VGPU_INLINE bool loadSharedHalf(const std::byte *shared, uint32_t sharedBytes, uint32_t distance,
+                                const std::byte *address, std::byte *destination) {
+  typedef uint32_t Half __attribute__((ext_vector_type(16)));
+  typedef bool HalfMask __attribute__((ext_vector_type(16)));
+  const Half ramp = {0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60};
+  const Half offsets = *reinterpret_cast<const Half *>(address);
+  const uint32_t first = laneOf<uint32_t>(address, 0, 0);
+  const uint32_t origin = first + distance;
+  if (origin & 3)
+    return false;
+  const Half relative = offsets - first;
+  auto none = [](auto comparison) {
+    return std::bit_cast<uint16_t>(__builtin_convertvector(comparison, HalfMask)) == 0;
+  };
+  if (none(relative != ramp)) {
+    if (origin > sharedBytes || sharedBytes - origin < 64)
+      return false;
+    Half value;
+    std::memcpy(&value, shared + origin, sizeof(value));
+    *reinterpret_cast<Half *>(destination) = value;
+    return true;
+  }
+  if (!none(relative != 0u) || origin > sharedBytes - 4)
+    return false;
+  *reinterpret_cast<Half *>(destination) = Half(laneOf<uint32_t>(shared, origin, 0));
+  return true;
+}
+
+/// Offsets beyond the block's memory are of another block, or wrong; the slow way knows.
+template <typename T, unsigned N> static void loadSharedSlowly(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  if (m != 0) {
+    const auto first = static_cast<uint32_t>(std::countr_zero(m));
+    const auto distance = static_cast<uint32_t>(op->imm);
+    const Lanes<uint32_t> address = get<uint32_t>(registers, op->a) + distance;
+    const uint32_t limit = warp.sharedBytes - static_cast<uint32_t>(sizeof(T) * N);
+    if ((maskOf((address > limit) | ((address & uint32_t(sizeof(T) * N - 1)) != 0u)) & m) != 0)
+        [[unlikely]]
+      [[clang::musttail]] return loadAny(warp, op, registers, mask);
+    const uint32_t origin = laneOf<uint32_t>(registers, op->a, first) + distance;
+    loadLanes<T, N, uint32_t>(op, registers, m, reinterpret_cast<uint64_t>(warp.shared), address,
+                              origin, first);
+  }
+  VGPU_NEXT;
+}
+template <typename T, unsigned N> static void storeShared(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  if (m != 0) {
+    const auto first = static_cast<uint32_t>(std::countr_zero(m));
+    const auto distance = static_cast<uint32_t>(op->imm);
+    const Lanes<uint32_t> address = get<uint32_t>(registers, op->a) + distance;
+    const uint32_t limit = warp.sharedBytes - static_cast<uint32_t>(sizeof(T) * N);
+    if ((maskOf((address > limit) | ((address & uint32_t(sizeof(T) * N - 1)) != 0u)) & m) != 0)
+        [[unlikely]]
+      [[clang::musttail]] return storeAny(warp, op, registers, mask);
+    const uint32_t origin = laneOf<uint32_t>(registers, op->a, first) + distance;
+    storeLanes<T, N, uint32_t>(op, registers, m, reinterpret_cast<uint64_t>(warp.shared), address,
+                               origin, first);
+  }
+  VGPU_NEXT;
+}
+
+// The frequent cases are handlers of their own that need no stack: a whole warp
+// reads consecutive elements, or from shared memory rows and single words by halves.
+
+template <typename T, unsigned N> static void loadGlobal(VGPU_ARGS) {
+  if constexpr (N == 1) {
+    const Lanes<uint64_t> address = get<uint64_t>(registers, op->a);
+    const uint64_t first = laneOf<uint64_t>(registers, op->a, 0), origin = first + op->imm;
+    const Lanes<uint64_t> expected = laneNumbers<uint64_t>() * uint64_t(sizeof(T));
+    if (active(op, registers, mask) == ~0u && origin % sizeof(T) == 0 &&
+        maskOf(address - first != expected) == 0) [[likely]] {
+      Lanes<T> value;
+      std::memcpy(&value, hostAt(origin), sizeof(value));
+      put<T>(registers, op->d, ~0u, value);
+      VGPU_NEXT;
+    }
+  }
+  [[clang::musttail]] return loadGlobalSlowly<T, N>(warp, op, registers, mask);
+}
+template <typename T, unsigned N> static void loadGeneric(VGPU_ARGS) {
+  [[clang::musttail]] return loadGenericSlowly<T, N>(warp, op, registers, mask);
+}
+template <typename T, unsigned N> static void loadShared(VGPU_ARGS) {
+  if constexpr (sizeof(T) == 4 && N == 1)
+    if (active(op, registers, mask) == ~0u && op->a != op->d) [[likely]] {
+      const auto distance = static_cast<uint32_t>(op->imm);
+      const std::byte *from = registers + op->a;
+      std::byte *to = registers + op->d;
+      if (loadSharedHalf(warp.shared, warp.sharedBytes, distance, from, to) &&
+          loadSharedHalf(warp.shared, warp.sharedBytes, distance, from + 64, to + 64)) [[likely]]
+        VGPU_NEXT;
+    }
+  [[clang::musttail]] return loadSharedSlowly<T, N>(warp, op, registers, mask);
+}
+
+/// The address of one lane, before its space is looked at.
+VGPU_INLINE uint64_t addressOf(const AddressForm &form, const std::byte *registers, int lane) {
+  if (form.bytes == 4)
+    return static_cast<uint32_t>(laneOf<uint32_t>(registers, form.slot, lane) +
+                                 static_cast<uint32_t>(form.offset));
+  return laneOf<uint64_t>(registers, form.slot, lane) + static_cast<uint64_t>(form.offset);
+}
+
+static void loadAny(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  const auto &form = *static_cast<const AccessForm *>(op->extra);
+  const unsigned bytes = form.elementBytes;
+  for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const std::byte *source =
+        resolve(warp, op, form.address.space, addressOf(form.address, registers, lane),
+                static_cast<uint32_t>(lane), bytes * form.count);
+    if (!source)
+      return;
+    std::byte staged[64];
+    std::memcpy(staged, source, size_t(bytes) * form.count);
+    for (unsigned k = 0; k < form.count; ++k) {
+      if (bytes == 16) {
+        std::memcpy(registers + form.slots[k] + 8 * lane, staged + 16 * k, 8);
+        std::memcpy(registers + form.slots[k] + 256 + 8 * lane, staged + 16 * k + 8, 8);
+        continue;
+      }
+      uint64_t value = 0;
+      std::memcpy(&value, staged + size_t(k) * bytes, bytes);
+      if (form.signExtended)
+        value = static_cast<uint64_t>(static_cast<int64_t>(value << (64 - 8 * bytes)) >>
+                                      (64 - 8 * bytes));
+      std::memcpy(registers + form.slots[k] + static_cast<size_t>(lane) * form.registerBytes,
+                  &value, form.registerBytes);
+    }
+  }
+  VGPU_NEXT;
+}
+static void storeAny(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  const auto &form = *static_cast<const AccessForm *>(op->extra);
+  const unsigned bytes = form.elementBytes;
+  for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    std::byte *destination =
+        resolve(warp, op, form.address.space, addressOf(form.address, registers, lane),
+                static_cast<uint32_t>(lane), bytes * form.count);
+    if (!destination)
+      return;
+    for (unsigned k = 0; k < form.count; ++k) {
+      if (bytes == 16) {
+        std::memcpy(destination + 16 * k, registers + form.slots[k] + 8 * lane, 8);
+        std::memcpy(destination + 16 * k + 8, registers + form.slots[k] + 256 + 8 * lane, 8);
+        continue;
+      }
+      std::memcpy(destination + size_t(k) * bytes,
+                  registers + form.slots[k] + static_cast<size_t>(lane) * form.registerBytes,
+                  bytes);
+    }
+  }
+  VGPU_NEXT;
+}
+
+/// ld.param of a kernel: the same value for all lanes, from imm bytes into the parameters.
+static void loadParameter(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  const auto &form = *static_cast<const AccessForm *>(op->extra);
+  const unsigned bytes = form.elementBytes;
+  for (unsigned k = 0; k < form.count; ++k) {
+    uint64_t value = 0;
+    std::memcpy(&value, warp.parameters + op->imm + size_t(k) * bytes, bytes < 8 ? bytes : 8);
+    if (bytes == 16) {
+      uint64_t high = 0;
+      std::memcpy(&high, warp.parameters + op->imm + size_t(k) * bytes + 8, 8);
+      put<uint64_t>(registers, form.slots[k], m, Lanes<uint64_t>(value));
+      put<uint64_t>(registers, form.slots[k] + 256, m, Lanes<uint64_t>(high));
+      continue;
+    }
+    if (form.signExtended)
+      value = static_cast<uint64_t>(static_cast<int64_t>(value << (64 - 8 * bytes)) >>
+                                    (64 - 8 * bytes));
+    if (form.registerBytes == 8)
+      put<uint64_t>(registers, form.slots[k], m, Lanes<uint64_t>(value));
+    else if (form.registerBytes == 4)
+      put<uint32_t>(registers, form.slots[k], m, Lanes<uint32_t>(static_cast<uint32_t>(value)));
+    else
+      put<uint16_t>(registers, form.slots[k], m, Lanes<uint16_t>(static_cast<uint16_t>(value)));
+  }
+  VGPU_NEXT;
+}
+static void parameterAddress(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  put<uint64_t>(registers, op->d, m,
+                Lanes<uint64_t>(reinterpret_cast<uint64_t>(warp.parameters) + op->imm));
+  VGPU_NEXT;
+}
+/// The offset of a variable in local memory; b is the width of d in bytes.
+static void localAddress(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  const uint64_t offset = warp.frame->localBase + op->imm;
+  if (op->b == 8)
+    put<uint64_t>(registers, op->d, m, Lanes<uint64_t>(offset));
+  else
+    put<uint32_t>(registers, op->d, m, Lanes<uint32_t>(static_cast<uint32_t>(offset)));
+  VGPU_NEXT;
+}
+
+VGPU_INLINE uint64_t readElement(const std::byte *registers, uint32_t slot, unsigned bytes,
+                                 int lane) {
+  uint64_t value = 0;
+  std::memcpy(&value, registers + slot + static_cast<size_t>(lane) * bytes, bytes);
+  return value;
+}
+static void atomicAccess(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  const auto &form = *static_cast<const AtomicForm *>(op->extra);
+  for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    std::byte *where =
+        resolve(warp, op, form.address.space, addressOf(form.address, registers, lane),
+                static_cast<uint32_t>(lane), uint32_t(form.bytes) * form.count);
+    if (!where)
+      return;
+    if (form.bytes == 16) {
+      auto wide = [&](uint32_t slot) {
+        return Wide128{readElement(registers, slot, 8, lane),
+                       readElement(registers, slot + 256, 8, lane)};
+      };
+      const Wide128 old = atomicApply128(form, where, wide(form.b[0]), wide(form.c));
+      if (form.returns) {
+        std::memcpy(registers + form.d[0] + 8 * lane, &old.low, 8);
+        std::memcpy(registers + form.d[0] + 256 + 8 * lane, &old.high, 8);
+      }
+      continue;
+    }
+    for (unsigned k = 0; k < form.count; ++k) {
+      const bool isCas = form.operation == AtomicOperation::cas;
+      const uint64_t b = readElement(registers, form.b[k], form.bytes, lane);
+      const uint64_t c = isCas ? readElement(registers, form.c, form.bytes, lane) : 0;
+      const uint64_t old =
+          atomicApply(form, where + size_t(k) * form.bytes, isCas ? c : b, isCas ? b : 0);
+      if (form.returns)
+        std::memcpy(registers + form.d[k] + static_cast<size_t>(lane) * form.bytes, &old,
+                    form.bytes);
+    }
+  }
+  VGPU_NEXT;
+}
+
+/// Tells the observer about the access that follows.
+static void observeAccess(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  if (m != 0) {
+    const auto &form = *static_cast<const ObserveForm *>(op->extra);
+    alignas(64) uint64_t addresses[32] = {};
+    for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
+      const int lane = std::countr_zero(rest);
+      addresses[lane] = addressOf(form.address, registers, lane);
+      if (form.address.space == Space::shared)
+        addresses[lane] |= sharedWindow;
+      else if (form.address.space == Space::local)
+        addresses[lane] |= localWindow;
+    }
+    warp.block->group->grid->observer->access(
+        {warp, op, m, addresses, form.bytes, form.kind, form.proxy, form.order, form.scope});
+  }
+  VGPU_NEXT;
+}
+
+/// cvta: adds the window in imm to an offset. b is the width of a in bytes.
+static void fromWindow(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  const Lanes<uint64_t> a = op->b == 8 ? get<uint64_t>(registers, op->a)
+                                       : castLanes<uint64_t>(get<uint32_t>(registers, op->a));
+  put<uint64_t>(registers, op->d, m, a | op->imm);
+  VGPU_NEXT;
+}
+/// cvta.to: takes the window off.
+static void toWindow(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  put<uint64_t>(registers, op->d, m, get<uint64_t>(registers, op->a) & ~windowMask);
+  VGPU_NEXT;
+}
+/// isspacep: imm is the window; bit 0 shared of the own block alone; bit 1 global, i.e. no window.
+static void isSpace(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  const Lanes<uint64_t> a = get<uint64_t>(registers, op->a);
+  uint32_t holds = maskOf((a & windowMask) == (op->imm & windowMask));
+  if (op->imm & 1) {
+    const uint64_t own = uint64_t(warp.block->rank + 1) << sharedOffsetBits;
+    const Lanes<uint64_t> tag = a & uint64_t(0xff000000u);
+    holds &= maskOf(tag == uint64_t(0)) | maskOf(tag == own);
+  }
+  putPredicate(registers, op->d, m, holds);
+  VGPU_NEXT;
+}
+/// mapa: the address of the same variable in block b of the cluster. imm is the
+/// width of a and d in bytes; bit 8: a is generic.
+static void mapBlock(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  const Lanes<uint32_t> rank = get<uint32_t>(registers, op->b);
+  if ((op->imm & 0xff) == 8) {
+    const Lanes<uint64_t> a = get<uint64_t>(registers, op->a);
+    put<uint64_t>(registers, op->d, m,
+                  (a & ~uint64_t(0xff000000u)) |
+                      castLanes<uint64_t>((rank + 1u) << sharedOffsetBits));
+  } else {
+    const Lanes<uint32_t> a = get<uint32_t>(registers, op->a);
+    put<uint32_t>(registers, op->d, m, (a & sharedOffsetMask) | (rank + 1u) << sharedOffsetBits);
+  }
+  VGPU_NEXT;
+}
+/// getctarank; imm as above.
+static void blockRank(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  const Lanes<uint32_t> a = (op->imm & 0xff) == 8
+                                ? castLanes<uint32_t>(get<uint64_t>(registers, op->a))
+                                : get<uint32_t>(registers, op->a);
+  const Lanes<uint32_t> tag = a >> sharedOffsetBits;
+  put<uint32_t>(registers, op->d, m, tag == 0u ? Lanes<uint32_t>(warp.block->rank) : tag - 1u);
+  VGPU_NEXT;
+}
+
+extern const Run memoryHandlers[] = {
+#define VGPU_OP(name, ...) __VA_ARGS__,
+#include "tilewright/vgpu/machine/handlers/Memory.def"
+#undef VGPU_OP
+};
+
+} // namespace tilewright::vgpu::machine::VGPU_ISA

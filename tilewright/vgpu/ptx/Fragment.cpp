@@ -1,0 +1,94 @@
+#include "tilewright/vgpu/ptx/Fragment.h"
+
+namespace tilewright::vgpu::ptx {
+
+namespace {
+
+/// `elements` of `type`, packed into registers.
+Fragment packed(unsigned elements, Modifier type) {
+  if (type == Modifier::f64)
+    return {elements, type, Modifier::f64};
+  if (type == Modifier::f32 || type == Modifier::s32)
+    return {elements, type, type};
+  Modifier registers = type == Modifier::f16 ? Modifier::f16x2 : Modifier::b32;
+  unsigned perRegister = 32 / bitsOf(type);
+  unsigned count = (elements + perRegister - 1) / perRegister;
+  return {count, type, registers};
+}
+
+Fragment ofMma(const Instruction &instruction, char matrix, bool sparse) {
+  Shape shape = shapeOf(instruction.find(ModifierKind::shape));
+  // Types stand in the order D, A, B, C.
+  Modifier type = instruction.type(matrix == 'D' ? 0 : matrix == 'A' ? 1 : matrix == 'B' ? 2 : 3);
+  if (instruction.row == RowId::mma_f16_quad || instruction.row == RowId::mma_f16_quad_f32) {
+    // Four independent products of quarter warps.
+    if (matrix == 'A' || matrix == 'B')
+      return {2, type, Modifier::f16x2};
+    return type == Modifier::f32 ? Fragment{8, type, type} : Fragment{4, type, Modifier::f16x2};
+  }
+  unsigned elements = matrix == 'A'   ? shape.m * shape.k / (sparse ? 2 : 1)
+                      : matrix == 'B' ? shape.n * shape.k
+                                      : shape.m * shape.n;
+  return packed(elements / 32, type);
+}
+
+Fragment ofWgmma(const Instruction &instruction, char matrix) {
+  Shape shape = shapeOf(instruction.find(ModifierKind::shape));
+  bool sparse = rowOf(instruction).handler == Handler::wgmmaSparse;
+  if (matrix == 'A')
+    return packed(64u * shape.k / (sparse ? 2 : 1) / 128, instruction.type(1));
+  return packed(64u * shape.n / 128, instruction.type(0));
+}
+
+/// Counts of the wmma chapter; f16 fragments hold every element twice.
+Fragment ofWmma(const Instruction &instruction, char matrix) {
+  Shape shape = shapeOf(instruction.find(ModifierKind::shape));
+  Handler handler = rowOf(instruction).handler;
+  Modifier type;
+  if (handler == Handler::wmmaMma) {
+    bool four = instruction.type(2) != Modifier::none; // else D and C, with f16 factors
+    if (matrix == 'A' || matrix == 'B')
+      type = four ? instruction.type(1) : Modifier::f16;
+    else
+      type = instruction.type(matrix == 'D' ? 0 : four ? 3 : 1);
+  } else {
+    type = instruction.type();
+    Modifier which = instruction.find(ModifierKind::matrix);
+    matrix = which == Modifier::matrixA ? 'A' : which == Modifier::matrixB ? 'B' : 'D';
+  }
+  if (matrix == 'C' || matrix == 'D')
+    return packed(shape.m * shape.n / 32, type);
+  if (type == Modifier::f16)
+    return {8, type, Modifier::f16x2};
+  if (type == Modifier::tf32)
+    return {4, type, Modifier::b32};
+  return packed((matrix == 'A' ? shape.m : shape.n) * shape.k / 32, type);
+}
+
+} // namespace
+
+Fragment fragmentOf(const Instruction &instruction, char matrix) {
+  switch (rowOf(instruction).handler) {
+  case Handler::ldmatrix:
+  case Handler::stmatrix: {
+    Modifier count = instruction.find(ModifierKind::count);
+    return {count == Modifier::x1   ? 1u
+            : count == Modifier::x2 ? 2u
+                                    : 4u,
+            Modifier::b16, Modifier::b32};
+  }
+  case Handler::wgmma:
+  case Handler::wgmmaSparse:
+    return ofWgmma(instruction, matrix);
+  case Handler::wmmaLoad:
+  case Handler::wmmaStore:
+  case Handler::wmmaMma:
+    return ofWmma(instruction, matrix);
+  case Handler::mmaSparse:
+    return ofMma(instruction, matrix, true);
+  default:
+    return ofMma(instruction, matrix, false);
+  }
+}
+
+} // namespace tilewright::vgpu::ptx

@@ -1,0 +1,343 @@
+// What a PTX text says, as numbers: the input of the machine and of the printer.
+//
+// Everything that has a name is interned and numbered. Registers are numbered
+// within their function, labels too; variables, parameters and functions are
+// symbols, numbered within the module. Nothing points: a Module can be moved.
+#ifndef TILEWRIGHT_VGPU_PTX_MODULE_H
+#define TILEWRIGHT_VGPU_PTX_MODULE_H
+
+#include "tilewright/vgpu/ptx/Modifier.h"
+#include "tilewright/vgpu/ptx/Strings.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tilewright::vgpu::ptx {
+
+inline constexpr uint32_t noIndex = 0xffffffffu;
+
+/// Where something stands in the text; both count from 1.
+struct Position {
+  uint32_t line = 0, column = 0;
+};
+
+/// `.target sm_90a`: architecture 90, suffix 'a' (0, 'a' or 'f').
+struct Target {
+  uint16_t architecture = 0;
+  char suffix = 0;
+  bool debug = false;
+  std::vector<StringId> options; // texmode_unified and the like, as written
+};
+
+/// `.file 1 "kernel.py", 0, 0`.
+struct SourceFile {
+  uint32_t number = 0;
+  StringId name = noString;
+  std::optional<uint64_t> timestamp, size;
+};
+
+/// One `.loc`. `inlinedAt` is the place of the call where the line was inlined,
+/// with `function` the inlined function's name, as far as the text gives it.
+struct SourceLocation {
+  uint32_t file = 0, line = 0, column = 0;
+  StringId functionLabel = noString; // as written: $L__info_string0
+  uint32_t functionOffset = 0;
+  StringId function = noString; // what .debug_str holds at the label
+  bool inlined = false;
+  uint32_t inlinedFile = 0, inlinedLine = 0, inlinedColumn = 0;
+};
+
+enum class SpecialRegister : uint8_t {
+#define PTX_SPECIAL(name, spelling, type, components, ptx, sm) name,
+#include "tilewright/vgpu/ptx/SpecialRegisters.def"
+};
+
+Modifier typeOfSpecial(SpecialRegister special);
+std::string_view spellingOf(SpecialRegister special);
+bool hasComponents(SpecialRegister special);
+
+enum class OperandKind : uint8_t {
+  none,
+  reg,       // index: register; component: .x … .w of a vector register
+  special,   // index: SpecialRegister; component; value: the number of %pm3
+  immediate, // value: bits, as `number` says
+  symbol,    // index: symbol, value: offset in bytes; its address
+  label,     // index: label of the function
+  labels,    // index: label list of the function (.branchtargets)
+  targets,   // index: call target list of the function (.calltargets)
+  prototype, // index: call prototype of the function
+  sink,      // _
+  vector,    // elements
+  pair,      // d|p: two elements; either may be a sink
+  list,      // (a, b) of a call: elements
+  address,   // [base + value]: base is one element (reg, symbol, immediate)
+  tensor,    // [base + value, {coordinates}]: elements are base, then coordinates
+};
+
+enum class NumberKind : uint8_t { integer, unsignedInteger, f32, f64 };
+
+/// One operand. Elements of composed operands are others of the same function,
+/// `first` to `first + count`.
+struct Operand {
+  OperandKind kind = OperandKind::none;
+  NumberKind number = NumberKind::integer;
+  uint8_t component = noComponent; // 0 to 3 for .x .y .z .w
+  bool negated = false;            // !%p
+  bool unified = false;            // [a].unified
+  uint32_t index = noIndex;
+  uint32_t first = 0, count = 0;
+  uint64_t value = 0; // an offset is two's complement
+  Position position;
+
+  static constexpr uint8_t noComponent = 0xff;
+};
+
+/// A row of the instruction table; RowId in Instruction.h names each.
+enum class RowId : uint16_t;
+
+/// One instruction with all that a decoder needs. `modifiers` are in the order
+/// of the row's grammar, whatever the order of the text.
+struct Instruction {
+  static constexpr unsigned maxModifiers = 16;
+
+  RowId row{};
+  uint8_t modifierCount = 0;
+  bool guarded = false;
+  bool guardNegated = false; // @!%p
+  uint32_t guard = noIndex;  // register
+  uint32_t firstOperand = 0; // in Function::operands
+  uint16_t operandCount = 0;
+  uint32_t location = noIndex; // in Module::locations, noIndex before any .loc
+  Position position;
+  std::array<Modifier, maxModifiers> modifiers{};
+
+  std::span<const Modifier> mods() const { return {modifiers.data(), modifierCount}; }
+  bool has(Modifier modifier) const {
+    for (Modifier m : mods())
+      if (m == modifier)
+        return true;
+    return false;
+  }
+  /// The first modifier of a kind, or `none`.
+  Modifier find(ModifierKind kind) const {
+    for (Modifier m : mods())
+      if (kindOf(m) == kind)
+        return m;
+    return Modifier::none;
+  }
+  /// The n-th type, or `none`.
+  Modifier type(unsigned n = 0) const {
+    for (Modifier m : mods())
+      if (isType(m) && n-- == 0)
+        return m;
+    return Modifier::none;
+  }
+};
+
+/// `.reg .b32 %r<100>` or `.reg .v4 .f32 %v`: one declaration and the numbers
+/// of its registers.
+struct RegisterGroup {
+  StringId name = noString;
+  Modifier type = Modifier::none;
+  uint8_t vector = 1;        // 2 or 4 for vector registers
+  bool parametrised = false; // %r<100>
+  uint32_t first = 0, count = 0;
+  uint32_t scope = 0;
+  Position position;
+};
+
+struct Register {
+  Modifier type = Modifier::none;
+  uint8_t vector = 1;
+  uint32_t group = 0;
+};
+
+/// `{ … }` inside a function; scope 0 is the body. A name means what the
+/// innermost scope around it says.
+struct Scope {
+  uint32_t parent = noIndex;
+  Position position;
+};
+
+struct Label {
+  StringId name = noString;
+  uint32_t scope = 0;
+  uint32_t instruction = noIndex; // the one it stands before; may be the count
+  Position position;
+};
+
+/// A named list: `.branchtargets` (labels) or `.calltargets` (symbols).
+struct TargetList {
+  StringId name = noString;
+  uint32_t scope = 0;
+  std::vector<uint32_t> targets;
+  Position position;
+};
+
+/// An address in an initialiser. `mask` selects bytes of it, 0 all; `width` is
+/// in bytes.
+struct Relocation {
+  uint64_t offset = 0;
+  uint32_t symbol = noIndex;
+  int64_t addend = 0;
+  bool generic = false;
+  uint8_t width = 8;
+  uint64_t mask = 0;
+};
+
+enum class Linkage : uint8_t { internal, visible, external, weak, common };
+
+/// A variable, parameter or `.param` of a call, in any space.
+struct Variable {
+  StringId name = noString;
+  uint32_t symbol = noIndex;
+  uint32_t function = noIndex; // noIndex: of the module
+  uint32_t scope = 0;
+  Modifier space = Modifier::none;
+  Modifier type = Modifier::none;
+  Linkage linkage = Linkage::internal;
+  uint8_t vector = 1;
+  uint32_t alignment = 0; // as written or the type's own
+  bool alignmentWritten = false;
+  std::vector<uint64_t> dimensions; // empty for scalars; first is 0 for [] without a size
+  bool isArray() const { return !dimensions.empty(); }
+  // Attributes of kernel parameters: .ptr .global .align 16
+  bool pointer = false;
+  Modifier pointerSpace = Modifier::none;
+  uint32_t pointerAlignment = 0;
+  bool managed = false;
+  std::optional<std::array<uint64_t, 2>> unified; // .attribute(.unified(a, b))
+  // Registers as parameters (`.func (.reg .b32 %r) f`): their number in the function.
+  uint32_t reg = noIndex;
+  bool initialised = false;
+  std::vector<uint8_t> bytes; // as far as written; zero after
+  std::vector<Relocation> relocations;
+  Position position;
+
+  /// In bytes; 0 for an array of unknown size.
+  uint64_t size() const;
+  uint64_t elementSize() const { return uint64_t(bitsOf(type) + 7) / 8 * vector; }
+};
+
+/// Signature of an indirect call.
+struct Prototype {
+  StringId name = noString;
+  uint32_t scope = 0;
+  std::vector<Variable> returns, parameters;
+  bool noreturn = false;
+  Position position;
+};
+
+enum class SymbolKind : uint8_t { variable, function };
+
+/// A name outside registers and labels. `index` is the definition if there is
+/// one, else the last declaration.
+struct Symbol {
+  StringId name = noString;
+  SymbolKind kind = SymbolKind::variable;
+  uint32_t index = noIndex;
+  uint32_t aliasOf = noIndex; // another symbol, by .alias
+};
+
+/// What a function promises or asks for at launch; 0 is not said.
+struct Performance {
+  std::array<uint32_t, 3> maxntid{}, reqntid{}, reqnctapercluster{};
+  uint32_t minnctapersm = 0, maxnctapersm = 0, maxnreg = 0, maxclusterrank = 0;
+  bool explicitcluster = false, blocksareclusters = false, noreturn = false;
+  std::optional<uint32_t> abiPreserve, abiPreserveControl;
+  std::vector<StringId> pragmas;
+};
+
+/// What stands in a function, in its order; for whoever prints it.
+enum class ItemKind : uint8_t {
+  instruction,
+  label,
+  registers,
+  variable,
+  scopeBegin,
+  scopeEnd,
+  location,
+  pragma, // index: string
+  branchTargets,
+  callTargets,
+  prototype,
+};
+struct Item {
+  ItemKind kind;
+  uint32_t index;
+};
+
+/// A kernel or a device function; a body makes it a definition.
+struct Function {
+  StringId name = noString;
+  uint32_t symbol = noIndex;
+  bool entry = false;
+  bool defined = false;
+  Linkage linkage = Linkage::internal;
+  std::vector<uint32_t> returns, parameters; // in Module::variables
+  std::vector<uint32_t> variables;           // declared in the body
+  Performance performance;
+  Position position, end;
+
+  std::vector<RegisterGroup> groups;
+  std::vector<Register> registers;
+  std::vector<Scope> scopes;
+  std::vector<Label> labels;
+  std::vector<TargetList> branchTargets, callTargets;
+  std::vector<Prototype> prototypes;
+  std::vector<Instruction> instructions;
+  std::vector<Operand> operands;
+  std::vector<Item> items;
+
+  std::span<const Operand> operandsOf(const Instruction &instruction) const {
+    return std::span(operands).subspan(instruction.firstOperand, instruction.operandCount);
+  }
+  std::span<const Operand> elementsOf(const Operand &operand) const {
+    return std::span(operands).subspan(operand.first, operand.count);
+  }
+};
+
+/// `.section .debug_info { … }`, kept as text.
+struct Section {
+  StringId name = noString;
+  std::string text; // between the braces
+  Position position, end;
+};
+
+enum class ModuleItemKind : uint8_t { variable, function, file, section, alias, pragma };
+struct ModuleItem {
+  ModuleItemKind kind;
+  uint32_t index; // alias: the symbol; pragma: string
+};
+
+struct Module {
+  unsigned version = 0; // 78 is 7.8
+  Target target;
+  unsigned addressSize = 32;
+
+  Strings strings;
+  std::vector<SourceFile> files;
+  std::vector<SourceLocation> locations;
+  std::vector<Symbol> symbols;
+  std::vector<Variable> variables; // of the module, of functions, and parameters
+  std::vector<Function> functions;
+  std::vector<Section> sections;
+  std::vector<ModuleItem> items;
+
+  std::string_view name(StringId id) const { return strings[id]; }
+  /// The kernel or function of that name that has a body, or null.
+  const Function *findDefinition(std::string_view name) const;
+  /// "%r12", "%v.x" without component.
+  std::string registerName(const Function &function, uint32_t reg) const;
+};
+
+/// Whether two modules say the same; positions are not compared.
+bool equal(const Module &left, const Module &right, std::string *difference = nullptr);
+
+} // namespace tilewright::vgpu::ptx
+
+#endif // TILEWRIGHT_VGPU_PTX_MODULE_H

@@ -1,0 +1,73 @@
+#include "tilewright/vgpu/ptx/SupportPage.h"
+
+#include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/ptx/InstructionTable.h"
+
+#include <map>
+#include <vector>
+
+namespace tilewright::vgpu::ptx {
+
+namespace {
+
+/// "ld{.weak}{.global|.shared}.u32": PTX's own way of writing a grammar. In a
+/// table of Markdown the bar must be hidden.
+std::string syntaxOf(const Row &row) {
+  std::string text(row.opcode);
+  for (const ModifierSlot &slot : row.slots) {
+    text += slot.optional ? "{" : slot.words.size() > 1 ? "(" : "";
+    if (slot.words.size() > 20 && isShape(slot.words[0])) {
+      text += concat(".", spellingOf(slot.words.front()), " … .", spellingOf(slot.words.back()));
+    } else {
+      for (size_t i = 0; i < slot.words.size(); ++i)
+        text += concat(i ? "\\|" : "", ".", spellingOf(slot.words[i]));
+    }
+    text += slot.optional ? "}" : slot.words.size() > 1 ? ")" : "";
+  }
+  return text;
+}
+
+std::string operandsOf(const Row &row) {
+  std::string text;
+  for (const OperandRule &rule : row.operands) {
+    std::string name = rule.name;
+    if (rule.form == OperandForm::address || rule.form == OperandForm::tensor)
+      name = concat("[", name, rule.form == OperandForm::tensor ? ", {…}]" : "]");
+    if (rule.second)
+      name += rule.secondNeeded ? "\\|p" : "{\\|p}";
+    bool optional = rule.optional || rule.condition != Modifier::none;
+    text += optional ? concat("{, ", name, "}") : text.empty() ? name : concat(", ", name);
+  }
+  return text;
+}
+
+} // namespace
+
+std::string supportPage() {
+  std::string page =
+      "# The PTX that the virtual GPU reads\n\n"
+      "Made from [`Instructions.def`](../../tilewright/vgpu/ptx/Instructions.def) and\n"
+      "[`Refused.def`](../../tilewright/vgpu/ptx/Refused.def) by `PtxProbe --support`; a test "
+      "keeps it "
+      "current. `{…}` may be\nleft out, `(a|b)` is a choice. PTX and sm are the lowest that have "
+      "the "
+      "form; single modifiers may ask for more.\nsm_90a means that target and no other.\n";
+  std::map<InstructionClass, std::vector<const Row *>> classes;
+  for (const Row &row : instructionTable())
+    classes[row.klass].push_back(&row);
+  for (const auto &[klass, rows] : classes) {
+    page += concat("\n## ", nameOf(klass),
+                   "\n\n| instruction | operands | PTX | sm |\n|---|---|---|---|\n");
+    for (const Row *row : rows)
+      page += concat("| `", syntaxOf(*row), "` | `", operandsOf(*row), "` | ", row->version / 10,
+                     ".", row->version % 10, " | ", row->requirement.architecture,
+                     row->requirement.specific ? "a" : "", " |\n");
+  }
+  page += "\n## Refused\n\nA module that holds one of these is refused, with the line.\n\n"
+          "| instruction | why |\n|---|---|\n";
+  for (auto [opcode, reason] : refusedInstructions())
+    page += concat("| `", opcode, "` | ", reason, " |\n");
+  return page;
+}
+
+} // namespace tilewright::vgpu::ptx
