@@ -1,6 +1,7 @@
 // tilewright: the command line. Each subcommand is a file of its own.
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
+#include "tilewright/vgpu/run/Run.h"
 #include "tools/tilewright/Command.h"
 
 #include <iostream>
@@ -54,6 +55,7 @@ static void printHelp(std::ostream &out) {
     left.resize(12, ' ');
     out << left << command->summary << "\n";
   }
+  out << "  vgpu      runs a program with a virtual GPU in place of a real one\n";
   out << "\n`tilewright COMMAND --help` says more about one of them.\n\n"
          "Options, for every command (defaults shown; TILEWRIGHT_IMPORT_MAX_RANK=8 in the\n"
          "environment does the same as --import.max-rank=8):\n"
@@ -65,7 +67,8 @@ static void printHelp(std::ostream &out) {
          "  3  a file could not be read, understood or written\n"
          "  4  the artifact was refused (E1…)\n"
          "  5  the program could not be run, or judged itself wrong (E3…, E5…)\n"
-         "  6  the program could not be compiled (E2…, E4…)\n";
+         "  6  the program could not be compiled (E2…, E4…)\n"
+         "`tilewright vgpu run` has that of the program it runs.\n";
 }
 
 static void printHelp(std::ostream &out, const Command &command) {
@@ -94,6 +97,9 @@ int main(int argc, char **argv) {
     printHelp(arguments.empty() ? std::cerr : std::cout);
     return arguments.empty() ? wrongUse : done;
   }
+  // What it runs has flags and an exit code of its own.
+  if (arguments[0] == "vgpu")
+    return vgpu::run::runCommand(std::span(arguments).subspan(1));
   const Command *command = nullptr;
   for (const Command *candidate : commands)
     if (candidate->name == arguments[0])
