@@ -17,12 +17,21 @@ namespace tilewright::vgpu::machine {
 /// on that chip.
 enum class Arithmetic : uint8_t { exact, hopper };
 
+/// When an asynchronous operation does what it does. PTX allows all of them.
+enum class Completion : uint8_t {
+  eager,  // when it is issued
+  latest, // when somebody waits for it and nothing else can go on
+  seeded, // at a point that the seed chooses in between
+};
+
 struct LaunchConfig {
   std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
   std::array<uint32_t, 3> cluster{0, 0, 0}; // 0: what the kernel says, else one block
   uint32_t dynamicSharedBytes = 0;
   bool cooperative = false; // all blocks are resident at once
   Arithmetic arithmetic = Arithmetic::exact;
+  Completion completion = Completion::eager;
+  uint64_t seed = 0;                    // not 0: the order of warps is random too
   Observer *observer = nullptr;         // outlives the launch
   ThreadPool *pool = nullptr;           // runs on the caller alone without one
   std::string_view instructionSet = {}; // of the host, "v3" or "v4"; the best one if empty
