@@ -35,6 +35,10 @@ bool isSignedType(Modifier type);
 /// 0, 1, 2 for 16, 32, 64 bits.
 unsigned widthIndex(unsigned bytes);
 
+/// The words of an instruction about the order of its accesses; weak and none without.
+Order orderOf(const Instruction &instruction);
+Scope scopeOf(const Instruction &instruction);
+
 class Decoder {
 public:
   Decoder(Program &program, DecodedFunction &function, const Layout &layout,
@@ -103,6 +107,9 @@ private:
   Status setp(uint32_t first, uint32_t second, Modifier type, const Operand &a, const Operand &b,
               const Operand *combine);
   void observe(const AddressForm &address, uint32_t bytes, AccessKind kind);
+  Status asyncGroup();
+  /// Whether asynchronous operations are objects that can be waited for.
+  bool isTracked() const { return options.observed || options.deferred; }
   Space spaceOf(const Instruction &instruction, Modifier found) const;
 
   void layoutRegisters();

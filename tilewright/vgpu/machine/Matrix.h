@@ -34,6 +34,16 @@ struct MatrixForm {
   uint32_t scaleD = 0;                       // slot of a predicate
 };
 
+/// What a wgmma of one warp reads besides shared memory, and where its sums are.
+struct MatrixOperands {
+  std::byte *registers = nullptr; // the frame; D is read and written when it is performed
+  uint64_t aDescriptor = 0, bDescriptor = 0;
+  bool adds = true;
+  const std::byte *a[4] = {}; // the registers of A, 32 lanes each
+};
+/// Computes one wgmma for the 16 rows of a warp. False after a fault.
+bool performWgmma(Warp &warp, const Op *op, const MatrixOperands &operands, AsyncId id);
+
 After runLdmatrix(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 After runStmatrix(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 After runMovmatrix(Warp &, const Op *, std::byte *, uint32_t, uint32_t);

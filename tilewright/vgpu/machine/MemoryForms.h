@@ -83,6 +83,16 @@ struct ObserveForm {
   Scope scope = Scope::none;
 };
 
+/// fence and fence.proxy.
+struct FenceForm {
+  Order order = Order::acquireRelease;
+  Scope scope = Scope::gpu;
+  bool isProxy = false, isMbarrierInit = false, hasAddress = false;
+  Proxy proxy = Proxy::generic;
+  Space space = Space::generic;
+  AddressForm address;
+};
+
 } // namespace tilewright::vgpu::machine
 
 #endif // TILEWRIGHT_VGPU_MACHINE_MEMORYFORMS_H

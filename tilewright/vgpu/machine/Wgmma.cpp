@@ -3,6 +3,7 @@
 #include "tilewright/vgpu/machine/Matrix.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/machine/AsyncQueue.h"
 
 #include <bit>
 
@@ -74,7 +75,6 @@ static bool readMatrix(Warp &warp, const Op *op, uint64_t bits, Modifier type, b
       }
       uint32_t words[4];
       std::memcpy(words, warp.shared + place, 16);
-      observeRange(warp, op, 0, Space::shared, place, 16, AccessKind::read, Proxy::async);
       double *out = to + r * rowStep + l * kStep;
       const size_t step = isTransposed ? rowStep : kStep;
       if (table && per == 8) {
@@ -90,39 +90,109 @@ static bool readMatrix(Warp &warp, const Op *op, uint64_t bits, Modifier type, b
   return true;
 }
 
+/// Tells the observer which bytes of a matrix are read, in pieces of up to 128.
+static void observeMatrix(Warp &warp, const Op *op, AsyncId id, uint64_t bits, Modifier type,
+                          bool isTransposed, unsigned first, unsigned rows, unsigned k) {
+  AccessTeller teller(warp, op, AccessKind::read, Proxy::async, id);
+  if (!teller)
+    return;
+  const Descriptor descriptor(bits);
+  const uint32_t elementBits = ptx::bitsOf(type);
+  const uint32_t per = 128 / elementBits, bytes = std::max(elementBits / 8, 1u);
+  const unsigned rowStride = isTransposed ? per : 1, kStride = isTransposed ? 1 : per;
+  // One bit for each 16 bytes, so that pieces come out sorted and joined.
+  constexpr uint32_t chunks = (1u << 18) / 16;
+  static thread_local std::vector<uint64_t> used(chunks / 64);
+  uint32_t low = chunks, high = 0;
+  for (unsigned r = 0; r < rows; r += rowStride)
+    for (unsigned l = 0; l < k; l += kStride) {
+      const uint32_t chunk =
+          descriptor.place(first + r, elementBits == 1 ? l / 8 : l, bytes, isTransposed) / 16 %
+          chunks;
+      used[chunk / 64] |= uint64_t(1) << (chunk % 64);
+      low = std::min(low, chunk);
+      high = std::max(high, chunk);
+    }
+  auto isUsed = [&](uint32_t chunk) { return used[chunk / 64] >> (chunk % 64) & 1; };
+  for (uint32_t chunk = low; chunk <= high;) {
+    if (!isUsed(chunk)) {
+      ++chunk;
+      continue;
+    }
+    uint32_t end = chunk + 1;
+    while (end <= high && end % 8 != 0 && isUsed(end))
+      ++end;
+    teller.range(flatAddress(warp, Space::shared, uint64_t(chunk) * 16), (end - chunk) * 16);
+    chunk = end;
+  }
+  std::fill(used.begin() + low / 64, used.begin() + high / 64 + 1, 0);
+}
+
 After runWgmma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t active) {
+  const auto &form = *static_cast<const MatrixForm *>(op->extra);
+  const auto lane = static_cast<unsigned>(std::countr_zero(active));
+  MatrixOperands operands;
+  operands.registers = registers;
+  if (form.aIsDescriptor)
+    operands.aDescriptor = longWord(registers, form.aDescriptor, lane);
+  operands.bDescriptor = longWord(registers, form.bDescriptor, lane);
+  operands.adds = predicateOf(registers, form.scaleD) >> lane & 1;
+  for (size_t r = 0; r < form.a.size(); ++r)
+    operands.a[r] = registers + form.a[r];
+  AsyncQueue *queue = warp.block->group->async.get();
+  if (!queue)
+    return performWgmma(warp, op, operands, 0) ? After::next : After::stop;
+
+  auto operation = std::make_unique<AsyncOperation>();
+  operation->warp = &warp;
+  operation->op = op;
+  operation->mask = active;
+  operation->group = GroupKind::matrix;
+  operation->matrixA.resize(form.a.size() * 128);
+  for (size_t r = 0; r < form.a.size(); ++r) {
+    std::memcpy(operation->matrixA.data() + 128 * r, operands.a[r], 128);
+    operands.a[r] = operation->matrixA.data() + 128 * r;
+  }
+  operation->matrix = operands;
+  return queue->issue(std::move(operation)) ? After::next : After::stop;
+}
+
+bool performWgmma(Warp &warp, const Op *op, const MatrixOperands &operands, AsyncId id) {
   const auto &form = *static_cast<const MatrixForm *>(op->extra);
   const unsigned n = form.n, k = form.k;
   static thread_local std::vector<double> a, b, sums;
   a.assign(size_t(16) * k, 0);
   b.resize(size_t(k) * n);
   sums.assign(size_t(16) * n, 0);
-  const unsigned lane0 = static_cast<unsigned>(std::countr_zero(active));
+  std::byte *registers = operands.registers;
   const double signA = form.negatesA ? -1 : 1, signB = form.negatesB ? -1 : 1;
   const unsigned firstRow = 16 * (warp.index % 4);
 
   if (form.aIsDescriptor) {
-    if (!readMatrix(warp, op, longWord(registers, form.aDescriptor, lane0), form.aType,
-                    form.transposesA, firstRow, 16, k, signA, a.data(), k, 1))
-      return After::stop;
+    observeMatrix(warp, op, id, operands.aDescriptor, form.aType, form.transposesA, firstRow, 16,
+                  k);
+    if (!readMatrix(warp, op, operands.aDescriptor, form.aType, form.transposesA, firstRow, 16, k,
+                    signA, a.data(), k, 1))
+      return false;
   } else {
     const unsigned per = 32 / ptx::bitsOf(form.aType);
     for (unsigned lane = 0; lane < 32; ++lane)
       for (unsigned r = 0; r < form.a.size(); ++r)
         for (unsigned e = 0; e < per; ++e)
           a[(lane / 4 + 8 * (r & 1)) * k + per * (lane % 4) + e + 4 * per * (r >> 1)] =
-              signA * elementValue(form.aType, word(registers, form.a[r], lane) >>
-                                                   (e * ptx::bitsOf(form.aType)));
+              signA * elementValue(form.aType,
+                                   word(operands.a[r], 0, lane) >> (e * ptx::bitsOf(form.aType)));
   }
-  if (!readMatrix(warp, op, longWord(registers, form.bDescriptor, lane0), form.bType,
-                  form.transposesB, 0, n, k, signB, b.data(), 1, n))
-    return After::stop;
+  observeMatrix(warp, op, id, operands.bDescriptor, form.bType, form.transposesB, 0, n, k);
+  if (!readMatrix(warp, op, operands.bDescriptor, form.bType, form.transposesB, 0, n, k, signB,
+                  b.data(), 1, n))
+    return false;
 
   const unsigned per = form.dType == Modifier::f16 ? 2 : 1;
   auto place = [&](unsigned lane, unsigned v) {
     return (lane / 4 + 8 * (v >> 1 & 1)) * n + 8 * (v >> 2) + 2 * (lane % 4) + (v & 1);
   };
-  const bool adds = predicateOf(registers, form.scaleD) >> lane0 & 1;
+  const bool adds = operands.adds;
   const bool isSingle = form.dType == Modifier::f32;
   if (adds && isSingle)
     for (unsigned v = 0; v < form.d.size(); ++v) {
@@ -158,7 +228,7 @@ After runWgmma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_
         lanes[lane] = sum == sum ? sum : std::bit_cast<float>(0x7fffffffu);
       }
     }
-    return After::next;
+    return true;
   }
   for (unsigned r = 0; r < form.d.size(); ++r)
     for (unsigned lane = 0; lane < 32; ++lane) {
@@ -168,7 +238,7 @@ After runWgmma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_
                  << (16 * e);
       setWord(registers, form.d[r], lane, value);
     }
-  return After::next;
+  return true;
 }
 
 } // namespace tilewright::vgpu::machine

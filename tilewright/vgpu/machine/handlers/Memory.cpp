@@ -466,11 +466,8 @@ static void observeAccess(VGPU_ARGS) {
     alignas(64) uint64_t addresses[32] = {};
     for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
       const int lane = std::countr_zero(rest);
-      addresses[lane] = addressOf(form.address, registers, lane);
-      if (form.address.space == Space::shared)
-        addresses[lane] |= sharedWindow;
-      else if (form.address.space == Space::local)
-        addresses[lane] |= localWindow;
+      addresses[lane] =
+          flatAddress(warp, form.address.space, addressOf(form.address, registers, lane));
     }
     warp.block->group->grid->observer->access(
         {warp, op, m, addresses, form.bytes, form.kind, form.proxy, form.order, form.scope});
