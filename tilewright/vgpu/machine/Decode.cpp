@@ -302,6 +302,8 @@ Status Decoder::run() {
     }
   }
 
+  if (options.observed)
+    findMatrixRegisters();
   starts.resize(count + 1);
   for (size_t i = 0; i < count; ++i) {
     instruction = &source.instructions[i];
@@ -310,6 +312,8 @@ Status Decoder::run() {
     starts[i] = static_cast<uint32_t>(function.code.size());
     operands = source.operandsOf(*instruction);
     handler = ptx::rowOf(*instruction).handler;
+    if (!ofMatrices.empty())
+      touchMatrixRegisters();
     TILEWRIGHT_TRY(decodeInstruction());
   }
   if (count > 0 && joins[count] && fallsThrough(source.instructions[count - 1]))

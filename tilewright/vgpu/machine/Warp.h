@@ -203,6 +203,8 @@ void readSpecial(const Warp &warp, unsigned special, unsigned component, uint64_
 /// as the instruction says.
 std::byte *resolve(Warp &warp, const Op *op, Space space, uint64_t address, uint32_t lane,
                    uint32_t bytes);
+/// Tells the observer which of the registers in Op::extra are of a wgmma in flight.
+void touchMatrixRegisters(Warp &warp, const Op *op, const std::byte *registers, uint32_t mask);
 /// The address as observers are told it: shared memory with the rank of its block.
 uint64_t flatAddress(const Warp &warp, Space space, uint64_t address);
 

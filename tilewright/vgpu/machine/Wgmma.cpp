@@ -154,7 +154,11 @@ After runWgmma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_
     operands.a[r] = operation->matrixA.data() + 128 * r;
   }
   operation->matrix = operands;
-  return queue->issue(std::move(operation)) ? After::next : After::stop;
+  if (!queue->issue(std::move(operation)))
+    return After::stop;
+  if (warp.block->group->grid->observer)
+    checkMatrixRegisters(warp, op, registers, active);
+  return After::next;
 }
 
 bool performWgmma(Warp &warp, const Op *op, const MatrixOperands &operands, AsyncId id) {
