@@ -37,7 +37,8 @@ size_t AsyncQueue::firstBefore(size_t index) const {
 
 bool AsyncQueue::run(AsyncOperation &operation, Part part) {
   if (!operation.perform)
-    return performWgmma(*operation.warp, operation.op, operation.matrix, operation.id);
+    return performWgmma(*operation.warp, operation.op, operation.registers, operation.matrix,
+                        operation.id);
   if (part == Part::reads)
     operation.staged.resize(operation.requests.size());
   return operation.perform(*operation.warp, operation.op, operation.requests, operation.id, part,
@@ -135,7 +136,7 @@ bool AsyncQueue::finish() {
 void AsyncQueue::finishMatrices(const Warp &warp, const std::byte *registers) {
   for (size_t i = 0; i < waiting.size();) {
     const AsyncOperation &one = *waiting[i];
-    if (one.warp == &warp && one.group == GroupKind::matrix && one.matrix.registers == registers) {
+    if (one.warp == &warp && one.group == GroupKind::matrix && one.registers == registers) {
       if (!performAt(firstBefore(i)))
         return;
       i = 0;

@@ -46,8 +46,9 @@ struct AsyncOperation {
   PerformCopy perform = nullptr; // null: wgmma
   std::vector<CopyRequest> requests;
   std::vector<std::vector<std::byte>> staged;
-  std::vector<AsyncId> after; // these come first
-  MatrixOperands matrix;
+  std::vector<AsyncId> after;     // these come first
+  std::byte *registers = nullptr; // the frame of a wgmma
+  WgmmaIssue matrix;
   std::vector<std::byte> matrixA; // the registers of A, copied
 };
 

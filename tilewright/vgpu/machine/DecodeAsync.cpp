@@ -364,6 +364,7 @@ Status Decoder::matrix() {
     form.m = shape.m, form.n = shape.n, form.k = shape.k;
     form.dType = instruction->type(0), form.aType = instruction->type(1);
     form.bType = instruction->type(2);
+    form.cType = form.dType;
     form.saturates = instruction->has(Modifier::satfinite);
     form.aIsDescriptor = operands[1].kind != OperandKind::vector;
     if (form.aIsDescriptor)
