@@ -105,6 +105,8 @@ private:
   void observe(const AddressForm &address, uint32_t bytes, AccessKind kind);
   Space spaceOf(const Instruction &instruction, Modifier found) const;
 
+  void learnShared(size_t load, const Operand &base);
+  void fuse();
   void layoutRegisters();
   void layoutLocals();
   Status finishJumps();
@@ -139,6 +141,13 @@ private:
     int32_t *distances;
   };
   std::vector<IndexedJump> indexedJumps;
+  // By register, the first load through it since the block began or it was written,
+  // and the slot of its SharedFact, once there is one.
+  struct KnownAddress {
+    size_t load;
+    uint32_t slot = 0;
+  };
+  std::map<uint32_t, KnownAddress> knownAddresses;
   struct PredicateArea {
     uint32_t slot = 0, used = 64;
   } predicates;
