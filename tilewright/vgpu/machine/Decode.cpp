@@ -304,6 +304,8 @@ Status Decoder::run() {
     }
   }
 
+  if (options.observed)
+    findMatrixRegisters();
   starts.resize(count + 1);
   for (size_t i = 0; i < count; ++i) {
     instruction = &source.instructions[i];
@@ -314,6 +316,8 @@ Status Decoder::run() {
     handler = ptx::rowOf(*instruction).handler;
     if (joins[i] || handler == Handler::call)
       knownAddresses.clear();
+    if (!ofMatrices.empty())
+      touchMatrixRegisters();
     TILEWRIGHT_TRY(decodeInstruction());
   }
   if (count > 0 && joins[count] && fallsThrough(source.instructions[count - 1]))

@@ -28,7 +28,7 @@ Space Decoder::spaceOf(const Instruction &one, Modifier found) const {
   }
 }
 
-static Order orderOf(const Instruction &instruction) {
+Order orderOf(const Instruction &instruction) {
   switch (instruction.find(ModifierKind::order)) {
   case Modifier::relaxed:
   case Modifier::volatileAccess:
@@ -46,7 +46,7 @@ static Order orderOf(const Instruction &instruction) {
     return Order::weak;
   }
 }
-static Scope scopeOf(const Instruction &instruction) {
+Scope scopeOf(const Instruction &instruction) {
   switch (instruction.find(ModifierKind::scope)) {
   case Modifier::cta:
     return Scope::cta;
@@ -71,6 +71,9 @@ void Decoder::observe(const AddressForm &address, uint32_t bytes, AccessKind kin
   form.kind = kind;
   form.order = orderOf(*instruction);
   form.scope = scopeOf(*instruction);
+  // volatile and mmio are relaxed accesses that the whole system sees.
+  if (form.order == Order::relaxed && form.scope == Scope::none)
+    form.scope = Scope::sys;
   if (kind == AccessKind::atomic) {
     // An atomic without words is relaxed for the whole chip.
     form.order = form.order == Order::weak ? Order::relaxed : form.order;

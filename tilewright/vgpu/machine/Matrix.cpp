@@ -1,5 +1,6 @@
 #include "tilewright/vgpu/machine/Matrix.h"
 
+#include "tilewright/vgpu/machine/AsyncQueue.h"
 #include "tilewright/vgpu/machine/Conversion.h"
 
 #include <array>
@@ -137,12 +138,23 @@ static std::byte *rowOf(Warp &warp, const Op *op, const std::byte *registers,
   return resolve(warp, op, form.space, rowAddress(registers, form, lane), lane, 16);
 }
 
+/// The lanes that hold addresses access a row each.
+static void observeMove(Warp &warp, const Op *op, const std::byte *registers,
+                        const MatrixMoveForm &form, AccessKind kind) {
+  AccessTeller teller(warp, op, kind, Proxy::generic, 0);
+  if (teller)
+    for (unsigned lane = 0; lane < 8 * form.slots.size(); ++lane)
+      teller.lane(lane,
+                  flatAddress(warp, form.address.space, rowAddress(registers, form.address, lane)),
+                  16);
+}
+
 After runLdmatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t active) {
   const auto &form = *static_cast<const MatrixMoveForm *>(op->extra);
   const unsigned rows = 8 * static_cast<unsigned>(form.slots.size());
   // Everything is read first: the destination may be the address.
   alignas(64) uint16_t matrices[4][8][8];
-  const bool isObserved = warp.block->group->grid->observer != nullptr;
+  observeMove(warp, op, registers, form, AccessKind::read);
   for (unsigned i = 0; i < rows; ++i) {
     const uint64_t address = rowAddress(registers, form.address, i);
     // Most rows are in the block's own memory, and aligned.
@@ -153,8 +165,6 @@ After runLdmatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint
     if (!from)
       return After::stop;
     std::memcpy(matrices[i / 8][i % 8], from, 16);
-    if (isObserved)
-      observeRange(warp, op, i, form.address.space, address, 16, AccessKind::read, Proxy::generic);
   }
   for (unsigned i = 0; i < form.slots.size(); ++i) {
     alignas(64) uint32_t words[32];
@@ -176,6 +186,7 @@ After runLdmatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint
 
 After runStmatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t) {
   const auto &form = *static_cast<const MatrixMoveForm *>(op->extra);
+  observeMove(warp, op, registers, form, AccessKind::write);
   for (unsigned i = 0; i < form.slots.size(); ++i) {
     uint16_t matrix[64];
     for (unsigned lane = 0; lane < 32; ++lane) {
@@ -190,9 +201,6 @@ After runStmatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint
       if (!to)
         return After::stop;
       std::memcpy(to, &matrix[8 * row], 16);
-      observeRange(warp, op, 8 * i + row, form.address.space,
-                   rowAddress(registers, form.address, 8 * i + row), 16, AccessKind::write,
-                   Proxy::generic);
     }
   }
   return After::next;

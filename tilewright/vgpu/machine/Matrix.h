@@ -42,15 +42,17 @@ After runMovmatrix(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 After runMma(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 After runWgmma(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 
-/// What a wgmma reads when it is issued. Shared memory, and A and the accumulators
-/// in registers, are read when it is performed.
+/// What a wgmma reads when it is issued. Shared memory and the accumulators are read
+/// when it is performed.
 struct WgmmaIssue {
   uint64_t aDescriptor = 0, bDescriptor = 0;
   bool adds = false;
+  const std::byte *a = nullptr; // copies of the registers of A, 128 bytes each; null: read them
 };
 WgmmaIssue issueWgmma(const MatrixForm &form, const std::byte *registers, uint32_t active);
 /// Does the part of one warp. False if it failed, which the launch has been told.
-bool performWgmma(Warp &warp, const Op *op, std::byte *registers, const WgmmaIssue &issue);
+bool performWgmma(Warp &warp, const Op *op, std::byte *registers, const WgmmaIssue &issue,
+                  AsyncId id);
 
 /// The value of an element of a matrix; exact.
 double elementValue(ptx::Modifier type, uint32_t bits);

@@ -6,6 +6,7 @@
 #include "tilewright/vgpu/machine/Observer.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace tilewright::vgpu::machine {
 
@@ -95,6 +96,21 @@ struct ObserveForm {
   Proxy proxy = Proxy::generic;
   Order order = Order::weak;
   Scope scope = Scope::none;
+};
+
+/// Slots of registers that an instruction shares with wgmma.
+struct TouchForm {
+  std::vector<uint32_t> slots;
+};
+
+/// fence and fence.proxy.
+struct FenceForm {
+  Order order = Order::acquireRelease;
+  Scope scope = Scope::gpu;
+  bool isProxy = false, isMbarrierInit = false, hasAddress = false;
+  Proxy proxy = Proxy::generic;
+  Space space = Space::generic;
+  AddressForm address;
 };
 
 } // namespace tilewright::vgpu::machine

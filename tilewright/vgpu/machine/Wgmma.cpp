@@ -3,6 +3,7 @@
 #include "tilewright/vgpu/machine/Matrix.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/machine/AsyncQueue.h"
 
 #include <algorithm>
 #include <bit>
@@ -47,10 +48,42 @@ struct Descriptor {
 };
 } // namespace
 
+/// Tells the observer which bytes are read, in pieces of up to 128.
+static void observePlaces(Warp &warp, const Op *op, AsyncId id, std::span<const uint32_t> places) {
+  AccessTeller teller(warp, op, AccessKind::read, Proxy::async, id);
+  if (!teller)
+    return;
+  // One bit for each 16 bytes, so that pieces come out sorted and joined.
+  constexpr uint32_t chunks = (1u << sharedOffsetBits) / 16;
+  static thread_local std::vector<uint64_t> used;
+  uint32_t low = chunks, high = 0;
+  for (uint32_t place : places) {
+    low = std::min(low, place / 16);
+    high = std::max(high, place / 16);
+  }
+  used.resize(std::max<size_t>(used.size(), high / 64 + 1));
+  for (uint32_t place : places)
+    used[place / 1024] |= uint64_t(1) << (place / 16 % 64);
+  auto isUsed = [&](uint32_t chunk) { return used[chunk / 64] >> (chunk % 64) & 1; };
+  for (uint32_t chunk = low; chunk <= high;) {
+    if (!isUsed(chunk)) {
+      ++chunk;
+      continue;
+    }
+    uint32_t end = chunk + 1;
+    while (end <= high && end % 8 != 0 && isUsed(end))
+      ++end;
+    teller.range(flatAddress(warp, Space::shared, uint64_t(chunk) * 16), (end - chunk) * 16);
+    chunk = end;
+  }
+  std::fill(used.begin() + low / 64, used.begin() + high / 64 + 1, 0);
+}
+
 /// Where the chunks of `rows` rows from `first` on lie, in the order that TileProduct
 /// reads them. False if that is outside of shared memory.
 static bool placeMatrix(Warp &warp, const Op *op, uint64_t bits, Modifier type, bool isTransposed,
-                        unsigned first, unsigned rows, unsigned k, std::vector<uint32_t> &places) {
+                        unsigned first, unsigned rows, unsigned k, AsyncId id,
+                        std::vector<uint32_t> &places) {
   const Descriptor descriptor(bits);
   if (descriptor.baseOffset != 0) {
     fault(warp, op, Error::vgpuFault,
@@ -85,9 +118,7 @@ static bool placeMatrix(Warp &warp, const Op *op, uint64_t bits, Modifier type, 
                  " bytes of shared memory"));
     return false;
   }
-  if (warp.block->group->grid->observer)
-    for (uint32_t place : places)
-      observeRange(warp, op, 0, Space::shared, place, 16, AccessKind::read, Proxy::async);
+  observePlaces(warp, op, id, places);
   return true;
 }
 
@@ -101,7 +132,8 @@ WgmmaIssue issueWgmma(const MatrixForm &form, const std::byte *registers, uint32
   return issue;
 }
 
-bool performWgmma(Warp &warp, const Op *op, std::byte *registers, const WgmmaIssue &issue) {
+bool performWgmma(Warp &warp, const Op *op, std::byte *registers, const WgmmaIssue &issue,
+                  AsyncId id) {
   const auto &form = *static_cast<const MatrixForm *>(op->extra);
   static thread_local std::vector<uint32_t> places;
   TileProduct &product = threadProduct();
@@ -110,14 +142,15 @@ bool performWgmma(Warp &warp, const Op *op, std::byte *registers, const WgmmaIss
   const bool isNegated = form.negatesA != form.negatesB;
   if (form.aIsDescriptor) {
     if (!placeMatrix(warp, op, issue.aDescriptor, form.aType, form.transposesA,
-                     16 * (warp.index % 4), 16, form.k, places))
+                     16 * (warp.index % 4), 16, form.k, id, places))
       return false;
     product.readA(warp.shared, places, form.transposesA, isNegated);
   } else {
-    placeFragmentA(form.a, true, places);
-    product.readA(registers, places, false, isNegated);
+    const uint32_t copied[] = {0, 128, 256, 384};
+    placeFragmentA(issue.a ? std::span(copied, form.a.size()) : std::span(form.a), true, places);
+    product.readA(issue.a ? issue.a : registers, places, false, isNegated);
   }
-  if (!placeMatrix(warp, op, issue.bDescriptor, form.bType, form.transposesB, 0, form.n, form.k,
+  if (!placeMatrix(warp, op, issue.bDescriptor, form.bType, form.transposesB, 0, form.n, form.k, id,
                    places))
     return false;
   product.readB(warp.shared, places, form.transposesB);
@@ -128,8 +161,28 @@ bool performWgmma(Warp &warp, const Op *op, std::byte *registers, const WgmmaIss
 
 After runWgmma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t active) {
   const auto &form = *static_cast<const MatrixForm *>(op->extra);
-  return performWgmma(warp, op, registers, issueWgmma(form, registers, active)) ? After::next
-                                                                                : After::stop;
+  const WgmmaIssue issue = issueWgmma(form, registers, active);
+  AsyncQueue *queue = warp.block->group->async.get();
+  if (!queue)
+    return performWgmma(warp, op, registers, issue, 0) ? After::next : After::stop;
+
+  auto operation = std::make_unique<AsyncOperation>();
+  operation->warp = &warp;
+  operation->op = op;
+  operation->mask = active;
+  operation->group = GroupKind::matrix;
+  operation->registers = registers;
+  operation->matrix = issue;
+  operation->matrixA.resize(form.a.size() * 128);
+  for (size_t r = 0; r < form.a.size(); ++r)
+    std::memcpy(operation->matrixA.data() + 128 * r, registers + form.a[r], 128);
+  if (!form.a.empty())
+    operation->matrix.a = operation->matrixA.data();
+  if (!queue->issue(std::move(operation)))
+    return After::stop;
+  if (warp.block->group->grid->observer)
+    checkMatrixRegisters(warp, op, registers, active);
+  return After::next;
 }
 
 } // namespace tilewright::vgpu::machine

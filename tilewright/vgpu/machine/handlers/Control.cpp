@@ -168,16 +168,12 @@ static void yieldWarp(VGPU_ARGS) {
   warp.stop = Stop::quantum;
 }
 
-/// imm: Order, and from bit 8 Scope; bit 16: a proxy fence.
 static void fenceMemory(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   if (m != 0) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (Observer *observer = warp.block->group->grid->observer)
-      observer->synchronise({warp, op, m,
-                             op->imm >> 16 & 1 ? SyncKind::proxyFence : SyncKind::fence,
-                             static_cast<Order>(op->imm & 0xff),
-                             static_cast<Scope>(op->imm >> 8 & 0xff), op->imm >> 24});
+    if (warp.block->group->grid->observer) [[unlikely]]
+      observeFence(warp, op, registers, m);
   }
   VGPU_NEXT;
 }
@@ -234,7 +230,6 @@ static void warpBarrier(VGPU_ARGS) {
     park(warp, op + 1, mask & ~m);
   parkFragment(warp, {op + 1, warp.frame, m, Wait::warpBarrier, members, 0});
   releaseWarpBarriers(warp);
-  observeWarpBarrier(warp, op, m);
   VGPU_RESUME;
 }
 

@@ -611,15 +611,20 @@ static void observeAccess(VGPU_ARGS) {
     alignas(64) uint64_t addresses[32] = {};
     for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
       const int lane = std::countr_zero(rest);
-      addresses[lane] = addressOf(form.address, registers, lane);
-      if (form.address.space == Space::shared)
-        addresses[lane] |= sharedWindow;
-      else if (form.address.space == Space::local)
-        addresses[lane] |= localWindow;
+      addresses[lane] =
+          flatAddress(warp, form.address.space, addressOf(form.address, registers, lane));
     }
     warp.block->group->grid->observer->access(
         {warp, op, m, addresses, form.bytes, form.kind, form.proxy, form.order, form.scope});
   }
+  VGPU_NEXT;
+}
+
+/// Before an instruction that uses registers which some wgmma of the function uses too.
+static void touchRegisters(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  if (m != 0)
+    touchMatrixRegisters(warp, op, registers, m);
   VGPU_NEXT;
 }
 
