@@ -152,6 +152,8 @@ uint32_t Decoder::readBytes(const Operand &operand, unsigned bytes) {
 }
 uint32_t Decoder::predicate(const Operand &operand) { return read(operand, Modifier::pred); }
 uint32_t Decoder::write(const Operand &operand, unsigned bytes) {
+  if (operand.kind == OperandKind::reg)
+    knownAddresses.erase(operand.index);
   return operand.kind == OperandKind::reg ? registerSlot(operand.index, operand.component)
                                           : temporary(bytes);
 }
@@ -302,6 +304,8 @@ Status Decoder::run() {
     }
   }
 
+  if (options.observed)
+    findMatrixRegisters();
   starts.resize(count + 1);
   for (size_t i = 0; i < count; ++i) {
     instruction = &source.instructions[i];
@@ -310,6 +314,10 @@ Status Decoder::run() {
     starts[i] = static_cast<uint32_t>(function.code.size());
     operands = source.operandsOf(*instruction);
     handler = ptx::rowOf(*instruction).handler;
+    if (joins[i] || handler == Handler::call)
+      knownAddresses.clear();
+    if (!ofMatrices.empty())
+      touchMatrixRegisters();
     TILEWRIGHT_TRY(decodeInstruction());
   }
   if (count > 0 && joins[count] && fallsThrough(source.instructions[count - 1]))
@@ -318,6 +326,7 @@ Status Decoder::run() {
   instruction = count ? &source.instructions[count - 1] : nullptr;
   emitUnguarded(Operation::ret);
   TILEWRIGHT_TRY(finishJumps());
+  fuse();
 
   function.frameBytes = frameBytes;
   function.constants.resize(frameBytes);
