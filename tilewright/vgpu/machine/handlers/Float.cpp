@@ -273,8 +273,8 @@ VGPU_INLINE Lanes<uint16_t> halfResult(uint64_t form, Lanes<uint16_t> x, Lanes<u
     Lanes<float> c = widen<brain>(z);
     if (form & formFtz && !brain)
       c = flushHalf(c);
-    result = narrow<brain>(__builtin_elementwise_fma(castLanes<double>(a), castLanes<double>(b),
-                                                     castLanes<double>(c)));
+    result =
+        narrow<brain>(fusedToOdd(castLanes<double>(a), castLanes<double>(b), castLanes<double>(c)));
     break;
   }
   case HalfOperation::minimum:
