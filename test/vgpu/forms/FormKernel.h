@@ -87,6 +87,8 @@ void runMemory(Session &session);
 void runAtomics(Session &session);
 void runWarp(Session &session);
 void runMatrix(Session &session);
+void runWmma(Session &session);
+void runWgmma(Session &session);
 void runBarriers(Session &session);
 void runAsync(Session &session);
 void runControl(Session &session);

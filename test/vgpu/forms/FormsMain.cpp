@@ -19,7 +19,8 @@ int main(int argc, char **argv) {
     const char *name;
     void (*run)(Session &);
   };
-  const Subject subjects[] = {{"arithmetic", runArithmetic}};
+  const Subject subjects[] = {
+      {"arithmetic", runArithmetic}, {"matrix", runMatrix}, {"wmma", runWmma}, {"wgmma", runWgmma}};
   Session session;
   bool listsRows = false;
   std::set<std::string> chosen;

@@ -80,8 +80,10 @@ After runWmmaMove(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint
   std::vector<std::byte *> places(lines);
   for (unsigned i = 0; i < lines; ++i) {
     const uint64_t address = base + uint64_t(i) * stride * bits / 8;
-    places[i] = resolve(warp, op, form.address.space, address, first, bytes);
-    if (!places[i])
+    // Lines need not be aligned to their own length; the ends must lie in one space.
+    const uint32_t unit = bits >= 32 ? bits / 8 : 4;
+    places[i] = resolve(warp, op, form.address.space, address, first, unit);
+    if (!places[i] || !resolve(warp, op, form.address.space, address + bytes - unit, first, unit))
       return After::stop;
     observeRange(warp, op, first, form.address.space, address, bytes,
                  form.isStore ? AccessKind::write : AccessKind::read, Proxy::generic);
