@@ -19,8 +19,11 @@ int main(int argc, char **argv) {
     const char *name;
     void (*run)(Session &);
   };
-  const Subject subjects[] = {
-      {"arithmetic", runArithmetic}, {"matrix", runMatrix}, {"wmma", runWmma}, {"wgmma", runWgmma}};
+  const Subject subjects[] = {{"arithmetic", runArithmetic},
+                              {"memory", runMemory},
+                              {"matrix", runMatrix},
+                              {"wmma", runWmma},
+                              {"wgmma", runWgmma}};
   Session session;
   bool listsRows = false;
   std::set<std::string> chosen;
