@@ -1,6 +1,7 @@
 #include "tilewright/vgpu/machine/Decode.h"
 
 #include "tilewright/vgpu/machine/Decoder.h"
+#include "tilewright/vgpu/machine/Externs.h"
 #include "tilewright/vgpu/machine/RegisterSlots.h"
 
 #include <algorithm>
@@ -446,6 +447,8 @@ Status Decoder::decodeInstruction() {
   case Handler::atomCas:
   case Handler::red:
     return atomic();
+  case Handler::multimem:
+    return multimem();
   case Handler::shfl:
   case Handler::vote:
   case Handler::match:
@@ -510,6 +513,11 @@ Status Decoder::decodeInstruction() {
   case Handler::movmatrix:
   case Handler::mma:
   case Handler::wgmma:
+  case Handler::mmaSparse:
+  case Handler::wgmmaSparse:
+  case Handler::wmmaLoad:
+  case Handler::wmmaStore:
+  case Handler::wmmaMma:
   case Handler::wgmmaFence:
   case Handler::wgmmaCommit:
   case Handler::wgmmaWait:
@@ -547,11 +555,15 @@ static Result<Reach> findReach(const ptx::Module &module, const ptx::Function &k
     if (seen[symbol])
       return;
     seen[symbol] = true;
-    if (module.symbols[symbol].kind == SymbolKind::function)
-      reach.functions.push_back(symbol);
-    else if (const ptx::Variable &variable = module.variables[module.symbols[symbol].index];
-             variable.space == Modifier::shared || variable.space == Modifier::sharedCta)
+    if (module.symbols[symbol].kind == SymbolKind::function) {
+      const ptx::Function &found = module.functions[module.symbols[symbol].index];
+      // System calls have no body; calls of them are operations of their own.
+      if (found.defined || !externOf(module.name(found.name)))
+        reach.functions.push_back(symbol);
+    } else if (const ptx::Variable &variable = module.variables[module.symbols[symbol].index];
+               variable.space == Modifier::shared || variable.space == Modifier::sharedCta) {
       reach.sharedUsed[module.symbols[symbol].index] = true;
+    }
   };
   add(kernel.symbol);
   for (size_t i = 0; i < reach.functions.size(); ++i) {

@@ -1,4 +1,5 @@
 #include "tilewright/vgpu/machine/Decoder.h"
+#include "tilewright/vgpu/machine/Spaces.h"
 
 #include <bit>
 
@@ -368,6 +369,18 @@ Status Decoder::atomic() {
   return Status();
 }
 
+/// A multicast address has one member for each device that was added to its object. Here that
+/// is this device alone, at the address itself: a reduction over the members is what lies there.
+Status Decoder::multimem() {
+  const std::string_view opcode = ptx::rowOf(*instruction).opcode;
+  if (opcode == "multimem.ld_reduce")
+    return load();
+  if (opcode == "multimem.st")
+    return store();
+  handler = Handler::red;
+  return atomic();
+}
+
 Status Decoder::addressConversion() {
   const Modifier spaceWord = instruction->find(ModifierKind::space);
   const Space space = spaceOf(*instruction, spaceWord);
@@ -396,8 +409,18 @@ Status Decoder::addressConversion() {
     return Status();
   }
   case Handler::isspacep: {
-    if (space == Space::constant || space == Space::param)
-      return unsupported("constants and parameters are not told from global memory");
+    if (space == Space::constant || space == Space::param || space == Space::global) {
+      SpaceForm form;
+      form.head.function = runIsSpace;
+      form.space = space;
+      form.a = readBytes(operands[1], 8);
+      form.d = writePredicate(operands[0]);
+      for (size_t i = 0; i < module.variables.size(); ++i)
+        if (module.variables[i].space == Modifier::constant)
+          form.constants.emplace_back(layout.addresses[i],
+                                      layout.addresses[i] + module.variables[i].size());
+      return emitExternal(own<SpaceForm>(std::move(form)));
+    }
     const uint32_t a = readBytes(operands[1], 8);
     Op &op = emit(Operation::isSpace);
     op.d = writePredicate(operands[0]), op.a = a;

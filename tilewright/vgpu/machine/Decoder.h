@@ -91,6 +91,7 @@ private:
   Status load();
   Status store();
   Status atomic();
+  Status multimem();
   Status addressConversion();
   Status warpExchange();
   Status barrier();
@@ -101,6 +102,8 @@ private:
   Status asyncCopy();
   Status cluster();
   Status matrix();
+  Status warpMatrix();
+  std::vector<uint32_t> slotsOf(const Operand &operand, unsigned bytes, bool isWritten);
   Status emitExternal(const void *form);
 
   uint64_t floatForm() const;
