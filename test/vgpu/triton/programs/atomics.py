@@ -241,3 +241,26 @@ def cooperative_grid():
         padded = np.pad(want, 1)
         want = 0.25 * padded[:-2] + 0.5 * padded[1:-1] + 0.25 * padded[2:]
     return x, want
+
+
+@triton.jit
+def poll_kernel(x, out, flags, n, BLOCK: tl.constexpr):
+    """A block hands its tile to the next one: stores, then a flag with release; the next polls with acquire."""
+    block = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    v = tl.load(x + block * BLOCK + i)
+    if block > 0:
+        tl.atomic_poll(flags + block - 1, 7)
+        v += tl.load(out + (block - 1) * BLOCK + i)
+    tl.store(out + block * BLOCK + i, v)
+    tl.debug_barrier()
+    tl.atomic_store(flags + block, 7, sem="release")
+    tl.store(flags + n + block, tl.atomic_load(flags + block, sem="relaxed"))
+
+
+@program(exact("whole numbers"))
+def poll_and_store():
+    blocks, width = 8, 128
+    x, out, flags = integers(0, 1000, blocks, width), empty((blocks, width), np.int32), zeros((2, blocks), np.int32)
+    poll_kernel[(blocks,)](x, out, flags, blocks, BLOCK=width)
+    return [(out, np.asarray(x).cumsum(0, dtype=np.int32)), (flags, np.full((2, blocks), 7, np.int32))]

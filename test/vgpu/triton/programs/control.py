@@ -3,8 +3,9 @@
 import numpy as np
 import triton
 import triton.language as tl
+from triton.language.extra.cuda import gdc_launch_dependents, gdc_wait
 
-from .harness import array, empty, exact, f64, full, integers, normal, program, uniform, within
+from .harness import HOPPER, array, empty, exact, f64, full, integers, normal, program, uniform, within
 
 
 @triton.jit
@@ -246,3 +247,65 @@ def tuple_arguments():
     arrays, out = (normal(n), normal(n, dtype=np.float16), integers(-5, 5, n)), empty(n)
     tuple_kernel[(3,)](arrays, (0.5, 2.0, -1.0), out, n, BLOCK=128)
     return out, sum(f64(a) * s for a, s in zip(arrays, (0.5, 2.0, -1.0)))
+
+
+@triton.jit
+def ways(x, limit):
+    """Each element takes its own way, so the lanes of a warp part and meet again."""
+    if x < 0:
+        return -x, 0
+    count = 0
+    while x < limit:
+        if count % 2 == 0:
+            x = x * 2 + 1
+        else:
+            x = x + 7
+        count += 1
+    return x, count
+
+
+@triton.jit
+def ways_kernel(x, out, steps, n, limit, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    value, count = tl.map_elementwise(ways, tl.load(x + i, mask=i < n, other=0), limit)
+    tl.store(out + i, value, mask=i < n)
+    tl.store(steps + i, count, mask=i < n)
+
+
+@program(exact("whole numbers"))
+def branches_by_element():
+    n, limit = 500, 3000
+    x, out, steps = integers(-200, 2500, n), empty(n, np.int32), empty(n, np.int32)
+    ways_kernel[(triton.cdiv(n, 128),)](x, out, steps, n, limit, BLOCK=128)
+    want = []
+    for value in np.asarray(x).tolist():
+        count = 0
+        if value < 0:
+            want.append((-value, 0))
+            continue
+        while value < limit:
+            value, count = (value * 2 + 1 if count % 2 == 0 else value + 7), count + 1
+        want.append((value, count))
+    return [(out, np.array([v for v, _ in want], np.int32)), (steps, np.array([c for _, c in want], np.int32))]
+
+
+@triton.jit
+def link_kernel(x, out, n, BLOCK: tl.constexpr):
+    """Starts while the launch before it still runs, does what needs nothing of it, then waits for it."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    bias = (i % 17).to(tl.float32)
+    gdc_wait()
+    tl.store(out + i, tl.load(x + i, mask=i < n) * 2.0 + bias, mask=i < n)
+    gdc_launch_dependents()
+
+
+@program(within(5e-7, because="four products and sums of f32"), needs=HOPPER)
+def programmatic_launches():
+    n = 1000
+    a, b = normal(n), empty(n)
+    want = f64(a)
+    for _ in range(2):
+        link_kernel[(4,)](a, b, n, BLOCK=256, launch_pdl=True)
+        link_kernel[(4,)](b, a, n, BLOCK=256, launch_pdl=True)
+        want = 2 * (2 * want + np.arange(n) % 17) + np.arange(n) % 17
+    return a, want

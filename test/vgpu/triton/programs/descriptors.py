@@ -311,3 +311,14 @@ def descriptor_rms_norm():
     layer_kernel[(triton.cdiv(rows, 8),)](source, weight, target, 1e-6, COLUMNS=columns)
     v = f64(x)
     return out, v / np.sqrt((v**2).mean(1, keepdims=True) + 1e-6) * f64(weight)
+
+
+@program(exact("10 bits of mantissa are kept, nearest even"), needs=HOPPER)
+def descriptor_rounds_to_tf32():
+    rows, columns = 16, 32
+    x, out = normal(rows, columns), empty((rows, columns))
+    described = TensorDescriptor.from_tensor(x, [rows, columns], round_f32_to_tf32=True)
+    window_kernel[(1,)](described, out, 0, 0, ROWS=rows, COLUMNS=columns)
+    bits = np.asarray(x).view(np.uint32).astype(np.uint64)
+    rounded = (bits + 0xFFF + ((bits >> np.uint64(13)) & np.uint64(1))) & np.uint64(0xFFFFE000)
+    return out, rounded.astype(np.uint32).view(np.float32)

@@ -308,3 +308,171 @@ def gluon_cluster_reduction():
     x, out = integers(-1000, 1000, clusters, block, 32), empty((clusters, 32), np.int32)
     exchange_kernel[(clusters,)](x, out, BLOCK=block, CGA=((1, 0),), num_ctas=2)
     return out, np.asarray(x).sum(1, dtype=np.int32)
+
+
+@gluon.jit
+def tma_reduce_kernel(x, target, ROWS: gl.constexpr, COLUMNS: gl.constexpr):
+    """Every block adds its tile to the same place; the copy engine does the addition."""
+    layout: gl.constexpr = gl.BlockedLayout([1, 4], [4, 8], [4, 1], [1, 0])
+    r = gl.arange(0, ROWS, layout=gl.SliceLayout(1, layout))
+    c = gl.arange(0, COLUMNS, layout=gl.SliceLayout(0, layout))
+    v = gl.load(x + (gl.program_id(0) * ROWS + r)[:, None] * COLUMNS + c[None, :])
+    tile = gl.allocate_shared_memory(gl.float32, [ROWS, COLUMNS], target.layout, v)
+    hopper.fence_async_shared()
+    gl.barrier()
+    tma.async_atomic_add(target, [0, 0], tile)
+    tma.store_wait(0)
+
+
+@program(exact("whole numbers in f32"), needs=HOPPER)
+def gluon_tma_reduce():
+    blocks, rows, columns = 6, 16, 32
+    x, out = integers(-100, 100, blocks, rows, columns, dtype=np.float32), full((rows, columns), 1)
+    layout = gl.NVMMASharedLayout.get_default_for([rows, columns], gl.float32)
+    described = TensorDescriptor.from_tensor(out, [rows, columns], layout)
+    tma_reduce_kernel[(blocks,)](x, described, ROWS=rows, COLUMNS=columns)
+    return out, np.asarray(x).sum(0) + 1
+
+
+@gluon.jit
+def barrier_copy_kernel(x, out, n, BLOCK: gl.constexpr, STEPS: gl.constexpr):
+    """cp.async that arrives at an mbarrier when it is done, instead of groups."""
+    layout: gl.constexpr = gl.BlockedLayout([4], [32], [4], [0])
+    buffers = gl.allocate_shared_memory(gl.float32, [2, BLOCK], gl.SwizzledSharedLayout(1, 1, 1, [0]))
+    bars = ampere.mbarrier.allocate_mbarrier(batch=2)
+    for k in gl.static_range(2):
+        # Every thread arrives; what it adds to the pending count is taken off by its own arrival.
+        ampere.mbarrier.init(bars.index(k), count=128)
+    gl.barrier()
+    i = gl.program_id(0) * BLOCK * STEPS + gl.arange(0, BLOCK, layout=layout)
+    for step in range(STEPS):
+        slot = step % 2
+        here = i + step * BLOCK
+        ampere.async_copy.async_load(buffers.index(slot), x + here, mask=here < n)
+        ampere.async_copy.mbarrier_arrive(bars.index(slot), increment_count=False)
+        ampere.mbarrier.wait(bars.index(slot), (step // 2) & 1)
+        gl.store(out + here, buffers.index(slot).load(layout) + 1.0, mask=here < n)
+        gl.barrier()
+    for k in gl.static_range(2):
+        ampere.mbarrier.invalidate(bars.index(k))
+
+
+@program(exact("one addition of f32"))
+def gluon_async_copy_mbarrier():
+    n, block, steps = 2900, 512, 3
+    x, out = normal(n), empty(n)
+    barrier_copy_kernel[(2,)](x, out, n, BLOCK=block, STEPS=steps)
+    return out, np.asarray(x) + np.float32(1)
+
+
+@gluon.jit
+def shared_histogram_kernel(x, counts, n, BINS: gl.constexpr, BLOCK: gl.constexpr, STEPS: gl.constexpr):
+    """Counts in shared memory with its atomics, then adds them to the others' once."""
+    layout: gl.constexpr = gl.BlockedLayout([1], [32], [4], [0])
+    bins = gl.arange(0, BINS, layout=layout)
+    table = gl.allocate_shared_memory(gl.int32, [BINS], gl.SwizzledSharedLayout(1, 1, 1, [0]), gl.zeros([BINS], gl.int32, layout))
+    gl.barrier()
+    one = gl.full([BLOCK], 1, gl.int32, layout)
+    for step in range(STEPS):
+        i = (gl.program_id(0) * STEPS + step) * BLOCK + gl.arange(0, BLOCK, layout=layout)
+        v = gl.load(x + i, mask=i < n, other=0)
+        table.atomic_scatter_add(one, v, 0, mask=i < n)
+    gl.barrier()
+    gl.atomic_add(counts + bins, table.load(layout))
+
+
+@program(exact("whole numbers"))
+def gluon_shared_histogram():
+    n, bins = 3000, 128
+    x, counts = integers(0, bins, n), full(bins, 0, np.int32)
+    shared_histogram_kernel[(3,)](x, counts, n, BINS=bins, BLOCK=256, STEPS=4)
+    return counts, np.bincount(np.asarray(x), minlength=bins).astype(np.int32)
+
+
+@gluon.jit
+def wgmma_types_kernel(a, b, c, ACC: gl.constexpr, M: gl.constexpr, N: gl.constexpr, K: gl.constexpr,
+                       TRANSPOSED: gl.constexpr):
+    """Both operands from shared memory, any type; b as [n, k], or as [k, n] where wgmma can transpose it."""
+    step: gl.constexpr = 256 // a.dtype.primitive_bitwidth
+    acc_layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, N, step])
+    a_tile = gl.allocate_shared_memory(a.dtype, a.block_type.shape, a.layout)
+    b_tile = gl.allocate_shared_memory(b.dtype, b.block_type.shape, b.layout)
+    bar = mbarrier.allocate_mbarrier()
+    mbarrier.init(bar, count=1)
+    mbarrier.expect(bar, a.nbytes_per_cta + b.nbytes_per_cta)
+    tma.async_load(a, [0, 0], bar, a_tile)
+    tma.async_load(b, [0, 0], bar, b_tile)
+    mbarrier.wait(bar, 0)
+    mbarrier.invalidate(bar)
+    right = b_tile
+    if not TRANSPOSED:
+        right = b_tile.permute((1, 0))
+    acc = hopper.warpgroup_mma(a_tile, right, gl.zeros((M, N), ACC, acc_layout))
+    rows = gl.arange(0, M, layout=gl.SliceLayout(1, acc_layout))
+    columns = gl.arange(0, N, layout=gl.SliceLayout(0, acc_layout))
+    gl.store(c + rows[:, None] * N + columns[None, :], acc)
+
+
+def wgmma_of(a, b, out, kind, acc, transposed=False):
+    (m, k), n = a.shape, b.shape[1] if transposed else b.shape[0]
+    described = []
+    for x in (a, b):
+        layout = gl.NVMMASharedLayout.get_default_for(list(x.shape), kind)
+        described.append(TensorDescriptor.from_tensor(x, list(x.shape), layout))
+    wgmma_types_kernel[(1,)](*described, out, ACC=acc, M=m, N=n, K=k, TRANSPOSED=transposed)
+    return out, f64(a) @ (f64(b) if transposed else f64(b).T)
+
+
+@program(exact("whole numbers"), needs=HOPPER)
+def gluon_wgmma_int8():
+    a, b = integers(-128, 128, 64, 64, dtype=np.int8), integers(-128, 128, 32, 64, dtype=np.int8)
+    out, want = wgmma_of(a, b, empty((64, 32), np.int32), gl.int8, gl.int32)
+    return out, want.astype(np.int32)
+
+
+@program(within(1e-6, 1e-5, because=SUMMED_F32 % ("f16", 64)), needs=HOPPER)
+def gluon_wgmma_transposed():
+    a, b = normal(64, 64, dtype=np.float16), normal(64, 128, dtype=np.float16)
+    return wgmma_of(a, b, empty((64, 128)), gl.float16, gl.float32, transposed=True)
+
+
+@program(exact("whole numbers up to 1024, exact in f16"), needs=HOPPER)
+def gluon_wgmma_f16_accumulator():
+    a, b = integers(-4, 5, 64, 64, dtype=np.float16), integers(-4, 5, 16, 64, dtype=np.float16)
+    return wgmma_of(a, b, empty((64, 16), np.float16), gl.float16, gl.float16)
+
+
+@program(exact("small whole numbers, exact in tf32 and in f32"), needs=HOPPER)
+def gluon_wgmma_tf32():
+    a, b = integers(-9, 10, 64, 32, dtype=np.float32), integers(-9, 10, 64, 32, dtype=np.float32)
+    return wgmma_of(a, b, empty((64, 64)), gl.float32, gl.float32)
+
+
+@gluon.jit
+def multicast_kernel(source, target, ROWS: gl.constexpr, COLUMNS: gl.constexpr, CGA: gl.constexpr):
+    """One copy fills the shared memory of both blocks of a cluster; each stores its own half of the rows."""
+    layout: gl.constexpr = gl.BlockedLayout([1, 4], [4, 8], [4, 1], [1, 0], CGA)
+    tile = gl.allocate_shared_memory(source.dtype, source.block_type.shape, source.layout)
+    bar = mbarrier.allocate_mbarrier()
+    mbarrier.init(bar, count=1)
+    # Neither block may ask for a copy to the other before its barrier is there.
+    hopper.cluster.barrier()
+    mbarrier.expect(bar, source.nbytes_per_cta)
+    tma.async_load(source, [gl.program_id(0) * ROWS, 0], bar, tile, multicast=True)
+    mbarrier.wait(bar, phase=0, deps=[tile])
+    v = tile.load(layout) * 2.0
+    r = gl.program_id(0) * ROWS + gl.arange(0, ROWS, layout=gl.SliceLayout(1, layout))
+    c = gl.arange(0, COLUMNS, layout=gl.SliceLayout(0, layout))
+    gl.store(target + r[:, None] * COLUMNS + c[None, :], v)
+    hopper.cluster.barrier()
+    mbarrier.invalidate(bar)
+
+
+@program(exact("a product with 2"), needs=HOPPER)
+def gluon_multicast():
+    clusters, rows, columns = 3, 16, 32
+    x, out = normal(clusters * rows, columns), empty((clusters * rows, columns))
+    layout = gl.NVMMASharedLayout.get_default_for([rows, columns], gl.float32, cga_layout=[[0, 0]])
+    described = TensorDescriptor.from_tensor(x, [rows, columns], layout)
+    multicast_kernel[(clusters,)](described, out, ROWS=rows, COLUMNS=columns, CGA=((0, 0),), num_ctas=2)
+    return out, np.asarray(x) * 2
