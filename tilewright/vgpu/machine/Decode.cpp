@@ -203,6 +203,7 @@ uint32_t Decoder::addressOf(const Operand &operand, unsigned bytes) {
                             source.parameters.begin());
     Op &op = emitUnguarded(Operation::parameterAddress);
     op.d = slot;
+    op.b = bytes;
     op.imm = program.parameterOffsets[position] + operand.value;
     return slot;
   }
@@ -221,6 +222,14 @@ AddressForm Decoder::address(const Operand &operand, Space space) {
   if (base.kind == OperandKind::reg) {
     form.slot = registerSlot(base.index, base.component);
     form.bytes = static_cast<uint8_t>(bytesOf(base));
+    // In a function that is called, parameters are local memory.
+    if (space == Space::param && source.entry) {
+      const uint32_t slot = temporary(8);
+      Op &op = emitUnguarded(Operation::fromParameters);
+      op.d = slot, op.a = form.slot, op.b = form.bytes;
+      form.slot = slot;
+      form.bytes = 8;
+    }
     return form;
   }
   form.bytes = space == Space::shared ? 4 : 8;

@@ -393,7 +393,8 @@ Status Decoder::addressConversion() {
     const unsigned bytes = operands[1].kind == OperandKind::reg ? bytesOf(operands[1]) : 8;
     const uint32_t a = readBytes(operands[1], bytes);
     const uint32_t d = write(operands[0], 8);
-    Op &op = emit(Operation::fromWindow);
+    const bool isParameter = space == Space::param && source.entry;
+    Op &op = emit(isParameter ? Operation::fromParameters : Operation::fromWindow);
     op.d = d, op.a = a, op.b = bytes;
     op.imm = !hasWindow ? 0 : space == Space::shared ? sharedWindow : localWindow;
     return Status();

@@ -544,10 +544,25 @@ static void loadParameter(VGPU_ARGS) {
   }
   VGPU_NEXT;
 }
+/// The address of a parameter of the kernel; b is the width of d in bytes. In 32 bits
+/// (LLVM's short pointers) it is the offset, which fromParameters completes.
 static void parameterAddress(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
-  put<uint64_t>(registers, op->d, m,
-                Lanes<uint64_t>(reinterpret_cast<uint64_t>(warp.parameters) + op->imm));
+  if (op->b == 4)
+    put<uint32_t>(registers, op->d, m, Lanes<uint32_t>(static_cast<uint32_t>(op->imm)));
+  else
+    put<uint64_t>(registers, op->d, m,
+                  Lanes<uint64_t>(reinterpret_cast<uint64_t>(warp.parameters) + op->imm));
+  VGPU_NEXT;
+}
+/// cvta.param: an offset into the parameters becomes their address on the host, an address
+/// stays. Parameters have at most 32764 bytes, and no host has memory below 64 KiB.
+static void fromParameters(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  const Lanes<uint64_t> a = op->b == 8 ? get<uint64_t>(registers, op->a)
+                                       : castLanes<uint64_t>(get<uint32_t>(registers, op->a));
+  const Lanes<uint64_t> base(reinterpret_cast<uint64_t>(warp.parameters));
+  put<uint64_t>(registers, op->d, m, a < uint64_t(0x10000) ? a + base : a);
   VGPU_NEXT;
 }
 /// The offset of a variable in local memory; b is the width of d in bytes.
