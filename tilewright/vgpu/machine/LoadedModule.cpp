@@ -144,4 +144,12 @@ Result<std::span<std::byte>> LoadedModule::variable(std::string_view name) {
                 concat("the module has no variable '", name, "' in global or constant memory"));
 }
 
+std::vector<std::span<std::byte>> LoadedModule::variables() {
+  std::vector<std::span<std::byte>> all;
+  for (size_t i = 0; i < module.variables.size(); ++i)
+    if (addresses[i])
+      all.emplace_back(reinterpret_cast<std::byte *>(addresses[i]), module.variables[i].size());
+  return all;
+}
+
 } // namespace tilewright::vgpu::machine
