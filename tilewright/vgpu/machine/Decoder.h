@@ -107,6 +107,7 @@ private:
               const Operand *combine);
   void observe(const AddressForm &address, uint32_t bytes, AccessKind kind);
   Space spaceOf(const Instruction &instruction, Modifier found) const;
+  uint64_t constantBase() const;
 
   void layoutRegisters();
   void layoutLocals();
