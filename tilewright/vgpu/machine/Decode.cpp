@@ -153,6 +153,8 @@ uint32_t Decoder::readBytes(const Operand &operand, unsigned bytes) {
 }
 uint32_t Decoder::predicate(const Operand &operand) { return read(operand, Modifier::pred); }
 uint32_t Decoder::write(const Operand &operand, unsigned bytes) {
+  if (operand.kind == OperandKind::reg)
+    knownAddresses.erase(operand.index);
   return operand.kind == OperandKind::reg ? registerSlot(operand.index, operand.component)
                                           : temporary(bytes);
 }
@@ -201,6 +203,7 @@ uint32_t Decoder::addressOf(const Operand &operand, unsigned bytes) {
                             source.parameters.begin());
     Op &op = emitUnguarded(Operation::parameterAddress);
     op.d = slot;
+    op.b = bytes;
     op.imm = program.parameterOffsets[position] + operand.value;
     return slot;
   }
@@ -219,6 +222,14 @@ AddressForm Decoder::address(const Operand &operand, Space space) {
   if (base.kind == OperandKind::reg) {
     form.slot = registerSlot(base.index, base.component);
     form.bytes = static_cast<uint8_t>(bytesOf(base));
+    // In a function that is called, parameters are local memory.
+    if (space == Space::param && source.entry) {
+      const uint32_t slot = temporary(8);
+      Op &op = emitUnguarded(Operation::fromParameters);
+      op.d = slot, op.a = form.slot, op.b = form.bytes;
+      form.slot = slot;
+      form.bytes = 8;
+    }
     return form;
   }
   form.bytes = space == Space::shared ? 4 : 8;
@@ -303,6 +314,8 @@ Status Decoder::run() {
     }
   }
 
+  if (options.observed)
+    findMatrixRegisters();
   starts.resize(count + 1);
   for (size_t i = 0; i < count; ++i) {
     instruction = &source.instructions[i];
@@ -311,6 +324,12 @@ Status Decoder::run() {
     starts[i] = static_cast<uint32_t>(function.code.size());
     operands = source.operandsOf(*instruction);
     handler = ptx::rowOf(*instruction).handler;
+    if (joins[i] || handler == Handler::call)
+      knownAddresses.clear();
+    if (options.counted)
+      emit(Operation::countOp).imm = function.firstInstruction + i;
+    if (!ofMatrices.empty())
+      touchMatrixRegisters();
     TILEWRIGHT_TRY(decodeInstruction());
   }
   if (count > 0 && joins[count] && fallsThrough(source.instructions[count - 1]))
@@ -319,6 +338,7 @@ Status Decoder::run() {
   instruction = count ? &source.instructions[count - 1] : nullptr;
   emitUnguarded(Operation::ret);
   TILEWRIGHT_TRY(finishJumps());
+  fuse();
 
   function.frameBytes = frameBytes;
   function.constants.resize(frameBytes);
@@ -630,6 +650,8 @@ Result<std::unique_ptr<Program>> decode(const ptx::Module &module, const ptx::Fu
     function->name = module.name(function->source->name);
     function->index = static_cast<uint32_t>(program->functions.size());
     program->bySymbol[symbol] = function.get();
+    function->firstInstruction = program->instructionCount;
+    program->instructionCount += static_cast<uint32_t>(function->source->instructions.size());
     program->functions.push_back(std::move(function));
   }
   for (std::unique_ptr<DecodedFunction> &function : program->functions)

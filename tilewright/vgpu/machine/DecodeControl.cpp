@@ -149,11 +149,26 @@ Status Decoder::barrier() {
                         : scope == Modifier::cluster ? Scope::cluster
                         : scope == Modifier::sys     ? Scope::sys
                                                      : Scope::gpu;
-    const bool isProxy = handler == Handler::fenceProxy;
+    FenceForm form;
+    form.order = meaning;
+    form.scope = reach;
     const Modifier proxy = instruction->find(ModifierKind::proxy);
-    Op &op = emit(Operation::fence);
-    op.imm =
-        uint64_t(meaning) | uint64_t(reach) << 8 | (isProxy ? 1u << 16 : 0) | uint64_t(proxy) << 24;
+    form.isMbarrierInit = proxy == Modifier::mbarrierInit;
+    form.isProxy = handler == Handler::fenceProxy;
+    if (form.isProxy) {
+      form.proxy = proxy == Modifier::tensormapGeneric ? Proxy::tensormap
+                   : proxy == Modifier::alias          ? Proxy::generic
+                                                       : Proxy::async;
+      // A fence of one thread, unless it says how far.
+      if (scope == Modifier::none)
+        form.scope = Scope::cta;
+      form.space = spaceOf(*instruction, instruction->find(ModifierKind::space));
+      if (!operands.empty())
+        form.address = address(operands[0], Space::generic);
+      form.hasAddress = !operands.empty();
+    }
+    const FenceForm *held = own<FenceForm>(form);
+    emit(Operation::fence).extra = held;
     return Status();
   }
   case Handler::barWarp: {

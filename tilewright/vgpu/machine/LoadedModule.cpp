@@ -121,8 +121,9 @@ Status LoadedModule::layoutVariables() {
 
 Result<const Program *> LoadedModule::kernel(std::string_view name, const DecodeOptions &options) {
   std::lock_guard lock(mutex);
-  std::string key = concat(name, options.observed ? " observed " : " ",
-                           options.handlers.value_or(handlersForHost()));
+  std::string key =
+      concat(name, options.observed ? " observed " : " ", options.deferred ? "deferred " : "",
+             options.counted ? "counted " : "", options.handlers.value_or(handlersForHost()));
   if (auto it = programs.find(key); it != programs.end())
     return static_cast<const Program *>(it->second.get());
   const ptx::Function *function = module.findDefinition(name);
@@ -148,6 +149,14 @@ Result<std::span<std::byte>> LoadedModule::variable(std::string_view name) {
   }
   return Status(Error::vgpuSymbol,
                 concat("the module has no variable '", name, "' in global or constant memory"));
+}
+
+std::vector<std::span<std::byte>> LoadedModule::variables() {
+  std::vector<std::span<std::byte>> all;
+  for (size_t i = 0; i < module.variables.size(); ++i)
+    if (addresses[i])
+      all.emplace_back(reinterpret_cast<std::byte *>(addresses[i]), module.variables[i].size());
+  return all;
 }
 
 } // namespace tilewright::vgpu::machine

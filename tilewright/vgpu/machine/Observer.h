@@ -5,6 +5,8 @@
 #ifndef TILEWRIGHT_VGPU_MACHINE_OBSERVER_H
 #define TILEWRIGHT_VGPU_MACHINE_OBSERVER_H
 
+#include "tilewright/vgpu/machine/Memory.h"
+
 #include <cstdint>
 #include <span>
 
@@ -13,6 +15,7 @@ namespace tilewright::vgpu::machine {
 struct Block;
 struct Grid;
 struct Group;
+struct InstructionCount;
 struct Op;
 struct Warp;
 
@@ -31,6 +34,10 @@ using AsyncId = uint64_t;
 /// Addresses are those of the flat space: global memory is the host's; shared memory
 /// is `sharedWindow` | rank + 1 << sharedOffsetBits | offset, always with the rank of
 /// the block in its cluster, so equal addresses are equal memory within a cluster.
+///
+/// What cp.async, st.async and one-dimensional bulk copies access is by lane. Rows of
+/// tensors and lines of wgmma's matrices fill the places of `addresses` from 0 on,
+/// whichever lane issued the operation.
 struct MemoryEvent {
   const Warp &warp;
   const Op *op; // positionOf() turns it into a place in the text
@@ -46,7 +53,9 @@ struct MemoryEvent {
 
 enum class SyncKind : uint8_t {
   fence,             // order, scope
-  proxyFence,        // fence.proxy.*: `proxy` and the generic one
+  proxyFence,        // fence.proxy.*: `proxy` and the generic one, `space`; object = address
+                     // for fence.proxy.tensormap::generic.acquire, order and scope for that
+                     // and .release (else acquireRelease of the block)
   mbarrierInitFence, // fence.mbarrier_init
   barrierArrive, // bar.*: object = number, count = threads expected (0: all), phase = generation
   barrierLeave,  // likewise, when the lanes go on
@@ -61,11 +70,15 @@ enum class SyncKind : uint8_t {
   mbarrierComplete,   // object, count = bytes, phase, async: complete_tx by that operation
   mbarrierPhase,      // object, phase: that phase is over; told after the event that ended it
   mbarrierWait,       // object, phase: lanes saw that this phase is over
-  asyncIssue,         // async, group: an operation begins; its accesses come later
+  asyncIssue,         // async, group: an operation begins; its accesses come later.
+                      // cp.async.mbarrier.arrive is one too: `operations` are the copies it
+                      // comes after, or an earlier such arrival in place of its copies
   asyncCommit,        // group; `operations` are those that the new group has
   asyncWait,          // group, count = groups that may be left; `operations` are now complete
                       // for the lanes in mask; isReadOnly: only their reads are
   wgmmaFence,
+  wgmmaUnfenced, // async: this wgmma uses a register, object = its slot, that other instructions
+                 // touched after the last wgmma.fence, or there was no fence at all
 };
 
 /// By which groups an asynchronous operation completes.
@@ -86,11 +99,13 @@ struct SyncEvent {
   Scope scope = Scope::none;
   uint64_t object = 0; // number of a barrier, flat address of an mbarrier
   uint64_t count = 0;
-  uint64_t phase = 0; // counted from the initialisation, not modulo anything
+  uint64_t phase = 0; // counted from the initialisation, not modulo anything; a try_wait for
+                      // the phase before the first one succeeds and is not told
   AsyncId async = 0;
   Proxy proxy = Proxy::generic;
   GroupKind group = GroupKind::none;
   bool isReadOnly = false;
+  Space space = Space::generic; // of a proxy fence: global or shared memory alone, else all
   std::span<const AsyncId> operations = {};
 };
 
@@ -106,6 +121,11 @@ public:
   virtual void groupEnd(const Group &) {}
   virtual void access(const MemoryEvent &event) = 0;
   virtual void synchronise(const SyncEvent &event) = 0;
+  /// Asked once, before the launch: whether instructions are to be counted.
+  virtual bool countsInstructions() const { return false; }
+  /// What one thread of the host has counted, by number of the instruction in the
+  /// program; once for each thread, before launchEnd.
+  virtual void instructionsCounted(const Grid &, std::span<const InstructionCount>) {}
   /// Lanes touch a register that `operation` (wgmma) reads or writes and that was
   /// not waited for. `slot` is the register's.
   virtual void touchInFlight(const Warp &, const Op *, uint32_t /*mask*/, uint32_t /*slot*/,
