@@ -21,6 +21,8 @@ int main(int argc, char **argv) {
   };
   const Subject subjects[] = {{"arithmetic", runArithmetic},
                               {"memory", runMemory},
+                              {"atomics", runAtomics},
+                              {"warp", runWarp},
                               {"matrix", runMatrix},
                               {"wmma", runWmma},
                               {"wgmma", runWgmma}};

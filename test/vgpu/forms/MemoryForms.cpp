@@ -89,6 +89,10 @@ Place placeFor(Modifier space, std::mt19937_64 &random, const std::vector<uint8_
     place.declarations += "};\n";
     place.begin = "mov.u64 %a5, table; mul.wide.u32 %a6, %i, 64; add.u64 %a5, %a5, %a6;\n";
     place.address = "[%a5]";
+    if (random() & 1) { // as compilers with short pointers have it
+      place.begin += "mov.b32 %x20, table; mad.lo.u32 %x20, %i, 64, %x20;\n";
+      place.address = "[%x20]";
+    }
     break;
   }
   case Modifier::param:

@@ -250,7 +250,7 @@ Status Decoder::warpExchange() {
     const uint32_t a = read(operands[1], type), members = readBytes(operands[2], 4);
     Op &op = emit(ptx::bitsOf(type) == 64 ? Operation::match64 : Operation::match32);
     op.d = write(results[0], 4), op.e = second, op.a = a, op.f = members;
-    op.imm = instruction->has(Modifier::all);
+    op.imm = ptx::rowOf(*instruction).opcode == "match.all.sync";
     return Status();
   }
   case Handler::redux: {

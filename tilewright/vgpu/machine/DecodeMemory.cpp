@@ -29,6 +29,15 @@ Space Decoder::spaceOf(const Instruction &one, Modifier found) const {
   }
 }
 
+/// The upper half of the addresses of constants. Compilers with short pointers keep only the
+/// lower one in a register of 32 bits; LoadedModule puts constants where all have the same.
+uint64_t Decoder::constantBase() const {
+  for (size_t i = 0; i < module.variables.size(); ++i)
+    if (module.variables[i].space == Modifier::constant)
+      return layout.addresses[i] & 0xffffffff00000000u;
+  return 0;
+}
+
 Order orderOf(const Instruction &instruction) {
   switch (instruction.find(ModifierKind::order)) {
   case Modifier::relaxed:
@@ -155,8 +164,16 @@ Status Decoder::load() {
   // Parameters that are addressed through a register are memory of the host.
   if (form.address.space == Space::param)
     form.address.space = source.entry ? Space::global : Space::local;
-  if (form.address.space == Space::constant)
+  if (form.address.space == Space::constant) {
     form.address.space = Space::global;
+    if (form.address.bytes == 4) {
+      const uint32_t whole = temporary(8);
+      Op &op = emitUnguarded(Operation::fromWindow);
+      op.d = whole, op.a = form.address.slot, op.b = 4, op.imm = constantBase();
+      form.address.slot = whole;
+      form.address.bytes = 8;
+    }
+  }
   observe(form.address, uint32_t(form.elementBytes) * form.count, AccessKind::read);
 
   Operation operation = Operation::loadAny;
@@ -396,7 +413,10 @@ Status Decoder::addressConversion() {
     const bool isParameter = space == Space::param && source.entry;
     Op &op = emit(isParameter ? Operation::fromParameters : Operation::fromWindow);
     op.d = d, op.a = a, op.b = bytes;
-    op.imm = !hasWindow ? 0 : space == Space::shared ? sharedWindow : localWindow;
+    op.imm = space == Space::constant ? constantBase()
+             : !hasWindow             ? 0
+             : space == Space::shared ? sharedWindow
+                                      : localWindow;
     return Status();
   }
   case Handler::cvtaTo: {

@@ -124,6 +124,7 @@ private:
   /// Whether asynchronous operations are objects that can be waited for.
   bool isTracked() const { return options.observed || options.deferred; }
   Space spaceOf(const Instruction &instruction, Modifier found) const;
+  uint64_t constantBase() const;
 
   void learnShared(size_t load, const Operand &base);
   void fuse();

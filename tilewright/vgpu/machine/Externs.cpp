@@ -295,11 +295,16 @@ After runExtern(Warp &warp, const Op *op, std::byte *, uint32_t, uint32_t active
       const std::optional<std::string> message = call.text(call.argument(0));
       const std::optional<std::string> file = message ? call.text(call.argument(1)) : message;
       const std::optional<std::string> function = file ? call.text(call.argument(3)) : file;
-      if (function)
-        fault(warp, op, Error::vgpuAssert,
-              concat(*file, ":", static_cast<uint32_t>(call.argument(2)), ": ", *function, ": ",
-                     describeThread(warp, lane), ": assertion `", *message, "` failed"));
-      return After::stop;
+      if (!function)
+        return After::stop;
+      const std::string what =
+          concat(*file, ":", static_cast<uint32_t>(call.argument(2)), ": ", *function, ": ",
+                 describeThread(warp, lane), ": assertion `", *message, "` failed");
+      // Every thread that fails says so, as CUDA has it; the launch ends with the first.
+      std::fprintf(stderr, "%s\n", what.c_str());
+      if (rest == active)
+        fault(warp, op, Error::vgpuAssert, what);
+      break;
     }
     case Extern::malloc:
       call.giveBack(DeviceHeap::instance().take(call.argument(0)));
@@ -316,6 +321,8 @@ After runExtern(Warp &warp, const Op *op, std::byte *, uint32_t, uint32_t active
     }
     }
   }
+  if (form.which == Extern::assertFail)
+    return After::stop;
   if (!printed.empty()) {
     // One write, so that lines of warps that run at a time do not mix.
     std::fwrite(printed.data(), 1, printed.size(), stdout);

@@ -12,8 +12,8 @@ namespace tilewright::vgpu::machine {
 
 struct SpaceForm {
   ExternalForm head;
-  Space space = Space::global; // global, constant or param
-  uint32_t d = 0, a = 0;       // slots: a predicate, an address
+  Space space = Space::global;                          // global, constant or param
+  uint32_t d = 0, a = 0;                                // slots: a predicate, an address
   std::vector<std::pair<uint64_t, uint64_t>> constants; // begin and end
 };
 After runIsSpace(Warp &, const Op *, std::byte *, uint32_t, uint32_t);

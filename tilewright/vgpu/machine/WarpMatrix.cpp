@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cfenv>
+#include <cmath>
 
 namespace tilewright::vgpu::machine {
 
@@ -28,7 +29,10 @@ void multiplyMatrices(Warp &warp, const MatrixForm &form, unsigned m, const doub
         for (unsigned j = 0; j < n; ++j)
           sums[i * n + j] += a[i * k + l] != b[l * n + j];
   } else {
-    multiplyAdd(m, n, k, a, b, sums);
+    for (unsigned i = 0; i < m; ++i)
+      for (unsigned l = 0; l < k; ++l)
+        for (unsigned j = 0; j < n; ++j)
+          sums[i * n + j] = std::fma(a[i * k + l], b[size_t(l) * n + j], sums[i * n + j]);
   }
 }
 

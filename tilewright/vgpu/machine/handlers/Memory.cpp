@@ -597,7 +597,9 @@ static void atomicAccess(VGPU_ARGS) {
         return Wide128{readElement(registers, slot, 8, lane),
                        readElement(registers, slot + 256, 8, lane)};
       };
-      const Wide128 old = atomicApply128(form, where, wide(form.b[0]), wide(form.c));
+      const bool isCas = form.operation == AtomicOperation::cas;
+      const Wide128 b = wide(form.b[0]), c = isCas ? wide(form.c) : b;
+      const Wide128 old = atomicApply128(form, where, isCas ? c : b, b);
       if (form.returns) {
         std::memcpy(registers + form.d[0] + 8 * lane, &old.low, 8);
         std::memcpy(registers + form.d[0] + 256 + 8 * lane, &old.high, 8);
