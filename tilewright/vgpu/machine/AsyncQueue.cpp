@@ -37,7 +37,8 @@ size_t AsyncQueue::firstBefore(size_t index) const {
 
 bool AsyncQueue::run(AsyncOperation &operation, Part part) {
   if (!operation.perform)
-    return performWgmma(*operation.warp, operation.op, operation.matrix, operation.id);
+    return performWgmma(*operation.warp, operation.op, operation.registers, operation.matrix,
+                        operation.id);
   if (part == Part::reads)
     operation.staged.resize(operation.requests.size());
   return operation.perform(*operation.warp, operation.op, operation.requests, operation.id, part,
@@ -56,6 +57,8 @@ bool AsyncQueue::issue(std::unique_ptr<AsyncOperation> operation) {
   Grid &grid = *group.grid;
   operation->id = grid.nextAsync.fetch_add(1, std::memory_order_relaxed);
   AsyncGroups &groups = groupsOf(*operation->warp);
+  if (operation->group == GroupKind::matrix)
+    groups.lastMatrixIssued = operation->id;
   if (operation->group != GroupKind::none)
     groups.sequences[static_cast<size_t>(operation->group)].open.push_back(
         {operation->id, operation->mask});
@@ -133,7 +136,7 @@ bool AsyncQueue::finish() {
 void AsyncQueue::finishMatrices(const Warp &warp, const std::byte *registers) {
   for (size_t i = 0; i < waiting.size();) {
     const AsyncOperation &one = *waiting[i];
-    if (one.warp == &warp && one.group == GroupKind::matrix && one.matrix.registers == registers) {
+    if (one.warp == &warp && one.group == GroupKind::matrix && one.registers == registers) {
       if (!performAt(firstBefore(i)))
         return;
       i = 0;
@@ -254,6 +257,70 @@ After runGroup(Warp &warp, const Op *op, std::byte *, uint32_t, uint32_t active)
     break;
   }
   return wait(warp, op, active, form) ? After::next : After::stop;
+}
+
+// Registers of wgmma.
+
+MatrixRegister &AsyncGroups::at(const std::byte *frame, uint32_t slot) {
+  std::vector<MatrixRegister> &list = registers[frame];
+  if (list.size() <= slot / 64)
+    list.resize(slot / 64 + 1);
+  return list[slot / 64];
+}
+
+void touchMatrixRegisters(Warp &warp, const Op *op, const std::byte *registers, uint32_t mask) {
+  const auto &form = *static_cast<const TouchForm *>(op->extra);
+  AsyncGroups &groups = groupsOf(warp);
+  Observer *observer = warp.block->group->grid->observer;
+  for (uint32_t slot : form.slots) {
+    MatrixRegister &reg = groups.at(registers, slot);
+    reg.touched = groups.fences + 1;
+    if (groups.isInFlight(reg.writer))
+      observer->touchInFlight(warp, op, mask, slot, reg.writer);
+    else if (groups.isInFlight(reg.reader))
+      observer->touchInFlight(warp, op, mask, slot, reg.reader);
+  }
+}
+
+void checkMatrixRegisters(Warp &warp, const Op *op, const std::byte *registers, uint32_t mask) {
+  const auto &form = *static_cast<const MatrixForm *>(op->extra);
+  AsyncGroups &groups = groupsOf(warp);
+  Observer *observer = warp.block->group->grid->observer;
+  const AsyncId id = groups.lastMatrixIssued;
+  bool isUnfenced = false;
+  auto checkFence = [&](uint32_t slot, const MatrixRegister &reg) {
+    if (isUnfenced || (groups.fences != 0 && reg.touched != groups.fences + 1))
+      return;
+    isUnfenced = true;
+    observer->synchronise({.warp = warp,
+                           .op = op,
+                           .mask = mask,
+                           .kind = SyncKind::wgmmaUnfenced,
+                           .object = slot,
+                           .async = id});
+  };
+  // Sums of the same shape may be handed from one to the next without a wait.
+  auto isSameShape = [&](const Op *other) {
+    const auto &before = *static_cast<const MatrixForm *>(other->extra);
+    return before.n == form.n && before.dType == form.dType && before.d == form.d;
+  };
+  for (uint32_t slot : form.d) {
+    MatrixRegister &reg = groups.at(registers, slot);
+    checkFence(slot, reg);
+    if (groups.isInFlight(reg.writer) && !isSameShape(reg.op))
+      observer->touchInFlight(warp, op, mask, slot, reg.writer);
+    else if (groups.isInFlight(reg.reader))
+      observer->touchInFlight(warp, op, mask, slot, reg.reader);
+    reg.writer = id;
+    reg.op = op;
+  }
+  for (uint32_t slot : form.a) {
+    MatrixRegister &reg = groups.at(registers, slot);
+    checkFence(slot, reg);
+    if (groups.isInFlight(reg.writer))
+      observer->touchInFlight(warp, op, mask, slot, reg.writer);
+    reg.reader = id;
+  }
 }
 
 // Telling.

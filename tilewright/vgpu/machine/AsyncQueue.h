@@ -46,8 +46,9 @@ struct AsyncOperation {
   PerformCopy perform = nullptr; // null: wgmma
   std::vector<CopyRequest> requests;
   std::vector<std::vector<std::byte>> staged;
-  std::vector<AsyncId> after; // these come first
-  MatrixOperands matrix;
+  std::vector<AsyncId> after;     // these come first
+  std::byte *registers = nullptr; // the frame of a wgmma
+  WgmmaIssue matrix;
   std::vector<std::byte> matrixA; // the registers of A, copied
 };
 
@@ -134,7 +135,11 @@ struct AsyncGroups {
   uint64_t fences = 0;          // wgmma.fence
   AsyncId lastMatrixWaited = 0; // wgmma up to it are complete
   AsyncId lastMatrixIssued = 0;
-  std::unordered_map<const std::byte *, std::vector<MatrixRegister>> registers; // by frame
+  /// By frame, and by slot in units of 64 bytes.
+  std::unordered_map<const std::byte *, std::vector<MatrixRegister>> registers;
+
+  MatrixRegister &at(const std::byte *frame, uint32_t slot);
+  bool isInFlight(AsyncId matrix) const { return matrix > lastMatrixWaited; }
 };
 
 AsyncGroups &groupsOf(Warp &warp);
@@ -150,6 +155,8 @@ uint32_t multicastTargets(const CopyForm &form, const std::byte *registers, unsi
 /// The same place in the shared memory of another block.
 uint64_t addressInBlock(uint64_t address, unsigned rank);
 
+/// Tells the observer what is wrong with the registers of a wgmma that was just issued.
+void checkMatrixRegisters(Warp &warp, const Op *op, const std::byte *registers, uint32_t mask);
 /// wgmma that use the registers of a frame which is given back.
 void finishMatrices(Warp &warp, const std::byte *registers);
 

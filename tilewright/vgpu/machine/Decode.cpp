@@ -302,6 +302,8 @@ Status Decoder::run() {
     }
   }
 
+  if (options.observed)
+    findMatrixRegisters();
   starts.resize(count + 1);
   for (size_t i = 0; i < count; ++i) {
     instruction = &source.instructions[i];
@@ -310,6 +312,10 @@ Status Decoder::run() {
     starts[i] = static_cast<uint32_t>(function.code.size());
     operands = source.operandsOf(*instruction);
     handler = ptx::rowOf(*instruction).handler;
+    if (options.counted)
+      emit(Operation::countOp).imm = function.firstInstruction + i;
+    if (!ofMatrices.empty())
+      touchMatrixRegisters();
     TILEWRIGHT_TRY(decodeInstruction());
   }
   if (count > 0 && joins[count] && fallsThrough(source.instructions[count - 1]))
@@ -618,6 +624,8 @@ Result<std::unique_ptr<Program>> decode(const ptx::Module &module, const ptx::Fu
     function->name = module.name(function->source->name);
     function->index = static_cast<uint32_t>(program->functions.size());
     program->bySymbol[symbol] = function.get();
+    function->firstInstruction = program->instructionCount;
+    program->instructionCount += static_cast<uint32_t>(function->source->instructions.size());
     program->functions.push_back(std::move(function));
   }
   for (std::unique_ptr<DecodedFunction> &function : program->functions)

@@ -262,6 +262,35 @@ Status Decoder::asyncGroup() {
   return emitExternal(own<GroupForm>(form));
 }
 
+void Decoder::findMatrixRegisters() {
+  for (const Instruction &one : source.instructions) {
+    if (ptx::rowOf(one).handler != Handler::wgmma &&
+        ptx::rowOf(one).handler != Handler::wgmmaSparse)
+      continue;
+    ofMatrices.resize(source.registers.size());
+    const std::span<const Operand> parts = source.operandsOf(one);
+    // The sums, and A if it is not a descriptor.
+    for (const Operand *operand : {&parts[0], &parts[1]})
+      if (operand->kind == OperandKind::vector)
+        forRegisters(*operand, [&](uint32_t reg) { ofMatrices[reg] = true; });
+  }
+}
+
+void Decoder::touchMatrixRegisters() {
+  if (handler == Handler::wgmma || handler == Handler::wgmmaSparse)
+    return;
+  TouchForm form;
+  for (const Operand &operand : operands)
+    forRegisters(operand, [&](uint32_t reg) {
+      if (ofMatrices[reg])
+        form.slots.push_back(slots[reg]);
+    });
+  if (form.slots.empty())
+    return;
+  const TouchForm *held = own<TouchForm>(std::move(form));
+  emit(Operation::touch).extra = held;
+}
+
 Status Decoder::cluster() {
   ClusterForm form;
   form.head.converges = true;
@@ -335,6 +364,7 @@ Status Decoder::matrix() {
     form.m = shape.m, form.n = shape.n, form.k = shape.k;
     form.dType = instruction->type(0), form.aType = instruction->type(1);
     form.bType = instruction->type(2);
+    form.cType = form.dType;
     form.saturates = instruction->has(Modifier::satfinite);
     form.aIsDescriptor = operands[1].kind != OperandKind::vector;
     if (form.aIsDescriptor)

@@ -108,6 +108,16 @@ private:
               const Operand *combine);
   void observe(const AddressForm &address, uint32_t bytes, AccessKind kind);
   Status asyncGroup();
+  /// Finds the registers that wgmma uses, and tells of other uses of them.
+  void findMatrixRegisters();
+  void touchMatrixRegisters();
+  template <typename Body> void forRegisters(const Operand &operand, Body body) const {
+    if (operand.kind == OperandKind::reg)
+      body(operand.index);
+    else if (operand.count != 0)
+      for (const Operand &element : source.elementsOf(operand))
+        forRegisters(element, body);
+  }
   /// Whether asynchronous operations are objects that can be waited for.
   bool isTracked() const { return options.observed || options.deferred; }
   Space spaceOf(const Instruction &instruction, Modifier found) const;
@@ -146,6 +156,7 @@ private:
     int32_t *distances;
   };
   std::vector<IndexedJump> indexedJumps;
+  std::vector<bool> ofMatrices; // by register, whether wgmma uses it; empty if none does
   struct PredicateArea {
     uint32_t slot = 0, used = 64;
   } predicates;

@@ -162,12 +162,12 @@ TEST(Launch, ArraysOfAThreadAreItsOwn) {
       run(*module, "local_array", {.grid = {1, 1, 1}, .block = {48, 1, 1}}, porder, presult);
   ASSERT_TRUE(status.isOk()) << status.toString();
   for (int t = 0; t < 48; ++t) {
-    int values[16] = {}, sum = 0;
+    unsigned values[16] = {}, sum = 0; // the sum wraps
     for (int i = 0; i < 16; ++i)
       values[(i + order[i]) % 16] = i * (t + 1);
     for (int i = 0; i < 16; ++i)
       sum = sum * 3 + values[order[(t % 16) ^ i] % 16];
-    ASSERT_EQ(result[t], sum) << t;
+    ASSERT_EQ(static_cast<unsigned>(result[t]), sum) << t;
   }
 }
 

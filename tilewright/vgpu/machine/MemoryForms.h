@@ -6,6 +6,7 @@
 #include "tilewright/vgpu/machine/Observer.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace tilewright::vgpu::machine {
 
@@ -81,6 +82,11 @@ struct ObserveForm {
   Proxy proxy = Proxy::generic;
   Order order = Order::weak;
   Scope scope = Scope::none;
+};
+
+/// Slots of registers that an instruction shares with wgmma.
+struct TouchForm {
+  std::vector<uint32_t> slots;
 };
 
 /// fence and fence.proxy.

@@ -90,6 +90,8 @@ struct Warp {
   uint64_t clusterGeneration = 0; // of the cluster's barrier, when the warp arrived
   uint32_t clusterArrived = 0;    // lanes that arrived at it and have not gone on
   alignas(64) uint32_t tid[3][32] = {};
+  InstructionCount *counts = nullptr; // by instruction, if the launch counts
+  uint64_t executed = 0;              // instructions of this warp, likewise
   std::vector<std::byte> localMemory;
   std::vector<std::vector<std::unique_ptr<Frame>>> freeFrames; // by function
   std::vector<std::unique_ptr<std::byte[]>> registerMemory;
@@ -142,6 +144,7 @@ struct Grid {
   uint64_t id = 0;
   bool exactTensor = true; // the arithmetic profile of matrix instructions
   bool isTracked = false;  // asynchronous operations are objects: observed, or completed later
+  bool isCounted = false;  // instructions are
   Completion completion = Completion::eager;
   uint64_t seed = 0;
   uint64_t maxSteps = 0;
@@ -203,6 +206,8 @@ void readSpecial(const Warp &warp, unsigned special, unsigned component, uint64_
 /// as the instruction says.
 std::byte *resolve(Warp &warp, const Op *op, Space space, uint64_t address, uint32_t lane,
                    uint32_t bytes);
+/// Tells the observer which of the registers in Op::extra are of a wgmma in flight.
+void touchMatrixRegisters(Warp &warp, const Op *op, const std::byte *registers, uint32_t mask);
 /// The address as observers are told it: shared memory with the rank of its block.
 uint64_t flatAddress(const Warp &warp, Space space, uint64_t address);
 

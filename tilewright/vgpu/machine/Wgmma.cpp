@@ -5,6 +5,7 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/machine/AsyncQueue.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace tilewright::vgpu::machine {
@@ -47,72 +48,22 @@ struct Descriptor {
 };
 } // namespace
 
-/// Reads `rows` rows from `first` on into `to`, element (r, k) at r * rowStep + k * kStep.
-static bool readMatrix(Warp &warp, const Op *op, uint64_t bits, Modifier type, bool isTransposed,
-                       unsigned first, unsigned rows, unsigned k, double sign, double *to,
-                       size_t rowStep, size_t kStep) {
-  const Descriptor descriptor(bits);
-  if (descriptor.baseOffset != 0) {
-    fault(warp, op, Error::vgpuFault,
-          "a matrix descriptor has a base offset, whose meaning is not modelled");
-    return false;
-  }
-  // 16 bytes at a time: elements along k, or along rows where the matrix is transposed.
-  const uint32_t elementBits = ptx::bitsOf(type);
-  const float *table = elementTable(type);
-  const uint32_t per = 128 / elementBits, bytes = std::max(elementBits / 8, 1u);
-  const unsigned rowStride = isTransposed ? per : 1, kStride = isTransposed ? 1 : per;
-  for (unsigned r = 0; r < rows; r += rowStride)
-    for (unsigned l = 0; l < k; l += kStride) {
-      // b1: eight elements to a byte.
-      const uint32_t place =
-          descriptor.place(first + r, elementBits == 1 ? l / 8 : l, bytes, isTransposed);
-      if (uint64_t(place) + 16 > warp.sharedBytes) {
-        fault(warp, op, Error::vgpuAccess,
-              concat("a matrix descriptor leads to byte ", place, " of ", warp.sharedBytes,
-                     " bytes of shared memory"));
-        return false;
-      }
-      uint32_t words[4];
-      std::memcpy(words, warp.shared + place, 16);
-      double *out = to + r * rowStep + l * kStep;
-      const size_t step = isTransposed ? rowStep : kStep;
-      if (table && per == 8) {
-        uint16_t halves[8];
-        std::memcpy(halves, words, 16);
-        for (unsigned e = 0; e < 8; ++e)
-          out[e * step] = sign * table[halves[e]];
-        continue;
-      }
-      for (unsigned e = 0; e < per; ++e, out += step)
-        *out = sign * elementValue(type, words[e * elementBits / 32] >> (e * elementBits % 32));
-    }
-  return true;
-}
-
-/// Tells the observer which bytes of a matrix are read, in pieces of up to 128.
-static void observeMatrix(Warp &warp, const Op *op, AsyncId id, uint64_t bits, Modifier type,
-                          bool isTransposed, unsigned first, unsigned rows, unsigned k) {
+/// Tells the observer which bytes are read, in pieces of up to 128.
+static void observePlaces(Warp &warp, const Op *op, AsyncId id, std::span<const uint32_t> places) {
   AccessTeller teller(warp, op, AccessKind::read, Proxy::async, id);
   if (!teller)
     return;
-  const Descriptor descriptor(bits);
-  const uint32_t elementBits = ptx::bitsOf(type);
-  const uint32_t per = 128 / elementBits, bytes = std::max(elementBits / 8, 1u);
-  const unsigned rowStride = isTransposed ? per : 1, kStride = isTransposed ? 1 : per;
   // One bit for each 16 bytes, so that pieces come out sorted and joined.
-  constexpr uint32_t chunks = (1u << 18) / 16;
-  static thread_local std::vector<uint64_t> used(chunks / 64);
+  constexpr uint32_t chunks = (1u << sharedOffsetBits) / 16;
+  static thread_local std::vector<uint64_t> used;
   uint32_t low = chunks, high = 0;
-  for (unsigned r = 0; r < rows; r += rowStride)
-    for (unsigned l = 0; l < k; l += kStride) {
-      const uint32_t chunk =
-          descriptor.place(first + r, elementBits == 1 ? l / 8 : l, bytes, isTransposed) / 16 %
-          chunks;
-      used[chunk / 64] |= uint64_t(1) << (chunk % 64);
-      low = std::min(low, chunk);
-      high = std::max(high, chunk);
-    }
+  for (uint32_t place : places) {
+    low = std::min(low, place / 16);
+    high = std::max(high, place / 16);
+  }
+  used.resize(std::max<size_t>(used.size(), high / 64 + 1));
+  for (uint32_t place : places)
+    used[place / 1024] |= uint64_t(1) << (place / 16 % 64);
   auto isUsed = [&](uint32_t chunk) { return used[chunk / 64] >> (chunk % 64) & 1; };
   for (uint32_t chunk = low; chunk <= high;) {
     if (!isUsed(chunk)) {
@@ -128,117 +79,110 @@ static void observeMatrix(Warp &warp, const Op *op, AsyncId id, uint64_t bits, M
   std::fill(used.begin() + low / 64, used.begin() + high / 64 + 1, 0);
 }
 
+/// Where the chunks of `rows` rows from `first` on lie, in the order that TileProduct
+/// reads them. False if that is outside of shared memory.
+static bool placeMatrix(Warp &warp, const Op *op, uint64_t bits, Modifier type, bool isTransposed,
+                        unsigned first, unsigned rows, unsigned k, AsyncId id,
+                        std::vector<uint32_t> &places) {
+  const Descriptor descriptor(bits);
+  if (descriptor.baseOffset != 0) {
+    fault(warp, op, Error::vgpuFault,
+          "a matrix descriptor has a base offset, whose meaning is not modelled");
+    return false;
+  }
+  const uint32_t elementBits = ptx::bitsOf(type);
+  const uint32_t per = TileProduct::perChunk(type), bytes = std::max(elementBits / 8, 1u);
+  places.clear();
+  if (isTransposed) {
+    for (unsigned l = 0; l < k; ++l)
+      for (unsigned r = 0; r < rows; r += per)
+        places.push_back(descriptor.place(first + r, l, bytes, true));
+  } else {
+    // The pattern repeats from eight rows to the next, unless their distance would
+    // change the bits that swizzle.
+    const unsigned chunks = k / per;
+    const bool repeats = descriptor.swizzle == 0 || descriptor.stride % 1024 == 0;
+    const unsigned computed = repeats ? std::min(rows, 8u) : rows;
+    for (unsigned r = 0; r < computed; ++r)
+      for (unsigned l = 0; l < k; l += per)
+        // b1: eight elements to a byte.
+        places.push_back(descriptor.place(first + r, elementBits == 1 ? l / 8 : l, bytes, false));
+    places.resize(size_t(rows) * chunks);
+    for (size_t i = size_t(computed) * chunks; i < places.size(); ++i)
+      places[i] = places[i - size_t(8) * chunks] + descriptor.stride;
+  }
+  const uint32_t most = *std::max_element(places.begin(), places.end());
+  if (uint64_t(most) + 16 > warp.sharedBytes) {
+    fault(warp, op, Error::vgpuAccess,
+          concat("a matrix descriptor leads to byte ", most, " of ", warp.sharedBytes,
+                 " bytes of shared memory"));
+    return false;
+  }
+  observePlaces(warp, op, id, places);
+  return true;
+}
+
+WgmmaIssue issueWgmma(const MatrixForm &form, const std::byte *registers, uint32_t active) {
+  const auto lane = static_cast<unsigned>(std::countr_zero(active));
+  WgmmaIssue issue;
+  if (form.aIsDescriptor)
+    issue.aDescriptor = longWord(registers, form.aDescriptor, lane);
+  issue.bDescriptor = longWord(registers, form.bDescriptor, lane);
+  issue.adds = predicateOf(registers, form.scaleD) >> lane & 1;
+  return issue;
+}
+
+bool performWgmma(Warp &warp, const Op *op, std::byte *registers, const WgmmaIssue &issue,
+                  AsyncId id) {
+  const auto &form = *static_cast<const MatrixForm *>(op->extra);
+  static thread_local std::vector<uint32_t> places;
+  TileProduct &product = threadProduct();
+  product.begin(form.aType, form.bType, form.n, form.k);
+  // The product of two negated factors is not negated.
+  const bool isNegated = form.negatesA != form.negatesB;
+  if (form.aIsDescriptor) {
+    if (!placeMatrix(warp, op, issue.aDescriptor, form.aType, form.transposesA,
+                     16 * (warp.index % 4), 16, form.k, id, places))
+      return false;
+    product.readA(warp.shared, places, form.transposesA, isNegated);
+  } else {
+    const uint32_t copied[] = {0, 128, 256, 384};
+    placeFragmentA(issue.a ? std::span(copied, form.a.size()) : std::span(form.a), true, places);
+    product.readA(issue.a ? issue.a : registers, places, false, isNegated);
+  }
+  if (!placeMatrix(warp, op, issue.bDescriptor, form.bType, form.transposesB, 0, form.n, form.k, id,
+                   places))
+    return false;
+  product.readB(warp.shared, places, form.transposesB);
+  accumulateProduct(product, form, warp.block->group->grid->exactTensor, issue.adds, registers,
+                    form.d, form.d);
+  return true;
+}
+
 After runWgmma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t active) {
   const auto &form = *static_cast<const MatrixForm *>(op->extra);
-  const auto lane = static_cast<unsigned>(std::countr_zero(active));
-  MatrixOperands operands;
-  operands.registers = registers;
-  if (form.aIsDescriptor)
-    operands.aDescriptor = longWord(registers, form.aDescriptor, lane);
-  operands.bDescriptor = longWord(registers, form.bDescriptor, lane);
-  operands.adds = predicateOf(registers, form.scaleD) >> lane & 1;
-  for (size_t r = 0; r < form.a.size(); ++r)
-    operands.a[r] = registers + form.a[r];
+  const WgmmaIssue issue = issueWgmma(form, registers, active);
   AsyncQueue *queue = warp.block->group->async.get();
   if (!queue)
-    return performWgmma(warp, op, operands, 0) ? After::next : After::stop;
+    return performWgmma(warp, op, registers, issue, 0) ? After::next : After::stop;
 
   auto operation = std::make_unique<AsyncOperation>();
   operation->warp = &warp;
   operation->op = op;
   operation->mask = active;
   operation->group = GroupKind::matrix;
+  operation->registers = registers;
+  operation->matrix = issue;
   operation->matrixA.resize(form.a.size() * 128);
-  for (size_t r = 0; r < form.a.size(); ++r) {
-    std::memcpy(operation->matrixA.data() + 128 * r, operands.a[r], 128);
-    operands.a[r] = operation->matrixA.data() + 128 * r;
-  }
-  operation->matrix = operands;
-  return queue->issue(std::move(operation)) ? After::next : After::stop;
-}
-
-bool performWgmma(Warp &warp, const Op *op, const MatrixOperands &operands, AsyncId id) {
-  const auto &form = *static_cast<const MatrixForm *>(op->extra);
-  const unsigned n = form.n, k = form.k;
-  static thread_local std::vector<double> a, b, sums;
-  a.assign(size_t(16) * k, 0);
-  b.resize(size_t(k) * n);
-  sums.assign(size_t(16) * n, 0);
-  std::byte *registers = operands.registers;
-  const double signA = form.negatesA ? -1 : 1, signB = form.negatesB ? -1 : 1;
-  const unsigned firstRow = 16 * (warp.index % 4);
-
-  if (form.aIsDescriptor) {
-    observeMatrix(warp, op, id, operands.aDescriptor, form.aType, form.transposesA, firstRow, 16,
-                  k);
-    if (!readMatrix(warp, op, operands.aDescriptor, form.aType, form.transposesA, firstRow, 16, k,
-                    signA, a.data(), k, 1))
-      return false;
-  } else {
-    const unsigned per = 32 / ptx::bitsOf(form.aType);
-    for (unsigned lane = 0; lane < 32; ++lane)
-      for (unsigned r = 0; r < form.a.size(); ++r)
-        for (unsigned e = 0; e < per; ++e)
-          a[(lane / 4 + 8 * (r & 1)) * k + per * (lane % 4) + e + 4 * per * (r >> 1)] =
-              signA * elementValue(form.aType,
-                                   word(operands.a[r], 0, lane) >> (e * ptx::bitsOf(form.aType)));
-  }
-  observeMatrix(warp, op, id, operands.bDescriptor, form.bType, form.transposesB, 0, n, k);
-  if (!readMatrix(warp, op, operands.bDescriptor, form.bType, form.transposesB, 0, n, k, signB,
-                  b.data(), 1, n))
-    return false;
-
-  const unsigned per = form.dType == Modifier::f16 ? 2 : 1;
-  auto place = [&](unsigned lane, unsigned v) {
-    return (lane / 4 + 8 * (v >> 1 & 1)) * n + 8 * (v >> 2) + 2 * (lane % 4) + (v & 1);
-  };
-  const bool adds = operands.adds;
-  const bool isSingle = form.dType == Modifier::f32;
-  if (adds && isSingle)
-    for (unsigned v = 0; v < form.d.size(); ++v) {
-      const auto *lanes = reinterpret_cast<const float *>(registers + form.d[v]);
-      for (unsigned lane = 0; lane < 32; ++lane)
-        sums[place(lane, v)] = lanes[lane];
-    }
-  else if (adds)
-    for (unsigned r = 0; r < form.d.size(); ++r)
-      for (unsigned lane = 0; lane < 32; ++lane) {
-        const uint32_t bits = word(registers, form.d[r], lane);
-        for (unsigned e = 0; e < per; ++e)
-          sums[place(lane, r * per + e)] = elementValue(form.dType, bits >> (16 * e));
-      }
-  const bool isFloat = form.dType == Modifier::f32 || form.dType == Modifier::f16;
-  if (isFloat && !warp.block->group->grid->exactTensor) {
-    std::vector<double> products(k);
-    for (unsigned i = 0; i < 16; ++i)
-      for (unsigned j = 0; j < n; ++j) {
-        for (unsigned l = 0; l < k; ++l)
-          products[l] = a[i * k + l] * b[size_t(l) * n + j];
-        sums[i * n + j] =
-            alignedSum(products.data(), k, sums[i * n + j], alignmentBits(form.aType));
-      }
-  } else {
-    multiplyAdd(16, n, k, a.data(), b.data(), sums.data());
-  }
-  if (isSingle) {
-    for (unsigned v = 0; v < form.d.size(); ++v) {
-      auto *lanes = reinterpret_cast<float *>(registers + form.d[v]);
-      for (unsigned lane = 0; lane < 32; ++lane) {
-        const auto sum = static_cast<float>(sums[place(lane, v)]);
-        lanes[lane] = sum == sum ? sum : std::bit_cast<float>(0x7fffffffu);
-      }
-    }
-    return true;
-  }
-  for (unsigned r = 0; r < form.d.size(); ++r)
-    for (unsigned lane = 0; lane < 32; ++lane) {
-      uint32_t value = 0;
-      for (unsigned e = 0; e < per; ++e)
-        value |= roundElement(form.dType, sums[place(lane, r * per + e)], form.saturates)
-                 << (16 * e);
-      setWord(registers, form.d[r], lane, value);
-    }
-  return true;
+  for (size_t r = 0; r < form.a.size(); ++r)
+    std::memcpy(operation->matrixA.data() + 128 * r, registers + form.a[r], 128);
+  if (!form.a.empty())
+    operation->matrix.a = operation->matrixA.data();
+  if (!queue->issue(std::move(operation)))
+    return After::stop;
+  if (warp.block->group->grid->observer)
+    checkMatrixRegisters(warp, op, registers, active);
+  return After::next;
 }
 
 } // namespace tilewright::vgpu::machine

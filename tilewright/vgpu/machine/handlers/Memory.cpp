@@ -475,6 +475,14 @@ static void observeAccess(VGPU_ARGS) {
   VGPU_NEXT;
 }
 
+/// Before an instruction that uses registers which some wgmma of the function uses too.
+static void touchRegisters(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  if (m != 0)
+    touchMatrixRegisters(warp, op, registers, m);
+  VGPU_NEXT;
+}
+
 /// cvta: adds the window in imm to an offset. b is the width of a in bytes.
 static void fromWindow(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
