@@ -32,8 +32,8 @@ Words inputOf(const Kernel &kernel) {
 /// The first `k` columns of 64 x 384 halves times those of 8 x 384 behind them.
 static Words product(const Words &in, int k) {
   auto at = [&](int row, int column) {
-    return fromHalf(static_cast<uint16_t>(in[static_cast<size_t>(row * 192 + column / 2)] >>
-                                          column % 2 * 16));
+    return fromHalf(
+        static_cast<uint16_t>(in[static_cast<size_t>(row * 192 + column / 2)] >> column % 2 * 16));
   };
   Words out;
   for (int row = 0; row < 64; ++row)
@@ -145,10 +145,13 @@ static std::vector<Kernel> threadKernels() {
       [](const Words &in) { return make(64, [&](size_t t) { return in[63 - t] * 3; }); });
   add("flag_release", 2, 64,
       [](const Words &in) { return make(64, [&](size_t t) { return in[63 - t] + 9; }); });
-  add("lookback_scan", 6, 64, [](const Words &in) {
-    uint32_t sum = 0;
-    return make(384, [&](size_t i) { return sum += in[i]; });
-  });
+  add(
+      "lookback_scan", 6, 64,
+      [](const Words &in) {
+        uint32_t sum = 0;
+        return make(384, [&](size_t i) { return sum += in[i]; });
+      },
+      true);
   add("last_block", 6, 64, [](const Words &in) {
     return make(6, [&](size_t i) {
       uint32_t sum = 0;
@@ -166,9 +169,9 @@ static std::vector<Kernel> threadKernels() {
         return from;
       },
       true);
-  add("spin_lock", 4, 32, [](const Words &in) {
-    return Words{4 * (in[0] + in[1] + in[2] + in[3]), 16};
-  });
+  add(
+      "spin_lock", 4, 32,
+      [](const Words &in) { return Words{4 * (in[0] + in[1] + in[2] + in[3]), 16}; }, true);
   add("shared_flags", 1, 128, [](const Words &in) {
     Words buffer(in.begin(), in.begin() + 32);
     for (uint32_t warp = 0; warp < 4; ++warp)
@@ -285,9 +288,8 @@ static std::vector<Kernel> clusterKernels() {
     return values;
   });
   add("cluster_split", 2, [](const Words &in) {
-    return make(128, [&](size_t i) {
-      return in[63 - i % 64] + 5 + in[(i / 64 ^ 1) * 64 + 63 - i % 64];
-    });
+    return make(
+        128, [&](size_t i) { return in[63 - i % 64] + 5 + in[(i / 64 ^ 1) * 64 + 63 - i % 64]; });
   });
   add("cluster_st_async", 2, [](const Words &in) {
     return make(128, [&](size_t i) { return in[(i / 64 ^ 1) * 64 + 63 - i % 64] * 3; });

@@ -90,14 +90,30 @@ std::optional<int64_t> number(const std::string &text) {
 
 /// The short name of what an instruction does, for the table.
 std::string shortName(const Line &line) {
-  for (const char *name :
-       {"barrier.cluster.arrive", "barrier.cluster.wait", "mbarrier.init",
-        "mbarrier.arrive.expect_tx", "mbarrier.arrive", "mbarrier.try_wait", "mbarrier.test_wait",
-        "mbarrier.expect_tx", "cp.async.mbarrier.arrive", "cp.async.bulk.wait_group",
-        "cp.async.bulk.commit_group", "cp.async.wait_group", "cp.async.wait_all",
-        "cp.async.commit_group", "wgmma.fence", "wgmma.commit_group", "wgmma.wait_group",
-        "fence.proxy.async", "fence.proxy.tensormap", "fence.mbarrier_init", "fence", "membar",
-        "bar.warp.sync", "tensormap.cp_fenceproxy"})
+  for (const char *name : {"barrier.cluster.arrive",
+                           "barrier.cluster.wait",
+                           "mbarrier.init",
+                           "mbarrier.arrive.expect_tx",
+                           "mbarrier.arrive",
+                           "mbarrier.try_wait",
+                           "mbarrier.test_wait",
+                           "mbarrier.expect_tx",
+                           "cp.async.mbarrier.arrive",
+                           "cp.async.bulk.wait_group",
+                           "cp.async.bulk.commit_group",
+                           "cp.async.wait_group",
+                           "cp.async.wait_all",
+                           "cp.async.commit_group",
+                           "wgmma.fence",
+                           "wgmma.commit_group",
+                           "wgmma.wait_group",
+                           "fence.proxy.async",
+                           "fence.proxy.tensormap",
+                           "fence.mbarrier_init",
+                           "fence",
+                           "membar",
+                           "bar.warp.sync",
+                           "tensormap.cp_fenceproxy"})
     if (line.opcode.starts_with(name))
       return name;
   for (const char *name : {"sync", "arrive", "red"})
@@ -128,8 +144,8 @@ void mutationsOf(const Line &line, uint32_t threads,
   };
   // Scopes and orders, wherever they are said.
   auto weaken = [&] {
-    for (const auto &[from, to] : {std::pair(".sys", ".cta"), std::pair(".gpu", ".cta"),
-                                   std::pair(".cluster", ".cta")})
+    for (const auto &[from, to] :
+         {std::pair(".sys", ".cta"), std::pair(".gpu", ".cta"), std::pair(".cluster", ".cta")})
       if (has(line, from) && line.opcode.find(concat(from, ".")) != std::string::npos &&
           line.opcode.find(":") != line.opcode.find(from) - 1 &&
           line.opcode.find(concat(":", from)) == std::string::npos) {
@@ -163,8 +179,8 @@ void mutationsOf(const Line &line, uint32_t threads,
     value.guard = line.guard;
     const bool isCount = has(line, ".popc");
     value.opcode = isCount ? "selp.u32" : "mov.pred";
-    value.rest = isCount ? concat(args[0], ", 1, 0, ", args.back())
-                         : concat(args[0], ", ", args.back());
+    value.rest =
+        isCount ? concat(args[0], ", 1, 0, ", args.back()) : concat(args[0], ", ", args.back());
     make("delete bar.red", value);
   } else if (name == "bar.warp.sync" || name == "wgmma.fence" || name == "wgmma.commit_group" ||
              name == "cp.async.commit_group" || name == "cp.async.bulk.commit_group" ||

@@ -7,12 +7,12 @@
 namespace tilewright::vgpu::mutation {
 
 enum class Outcome : uint8_t {
-  clean,     // right, and nothing was said
-  refused,   // when it was loaded
-  reported,  // by the checks
-  stopped,   // deadlock, livelock, misuse that the machine found
-  wrong,     // another result
-  crashed,   // the process died
+  clean,    // right, and nothing was said
+  refused,  // when it was loaded
+  reported, // by the checks
+  stopped,  // deadlock, livelock, misuse that the machine found
+  wrong,    // another result
+  crashed,  // the process died
 };
 const char *nameOf(Outcome outcome);
 

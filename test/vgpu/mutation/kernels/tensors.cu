@@ -152,8 +152,12 @@ static __device__ void multiply(float (&sums)[4], uint64_t a, uint64_t b) {
                : "l"(a), "l"(b)
                : "memory");
 }
-static __device__ void matrixFence() {
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+// The sums are operands, so that nothing of them is written after the fence.
+static __device__ void matrixFence(float (&sums)[4]) {
+  asm volatile("wgmma.fence.sync.aligned;"
+               : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+               :
+               : "memory");
 }
 static __device__ void matrixCommit() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
@@ -194,7 +198,7 @@ TENSOR_KERNEL(wgmma_single, 128) {
       loadTile(b, &mapB, i * 64, 0, address(&full));
     }
     waitFor(address(&full), i % 2);
-    matrixFence();
+    matrixFence(sums);
     for (int k = 0; k < 4; ++k)
       multiply(sums, descriptor(a + 32 * k), descriptor(b + 32 * k));
     matrixCommit();
@@ -230,7 +234,7 @@ TENSOR_KERNEL(wgmma_double, 128) {
       load(i + 1);
     waitFor(address(&full[i % 2]), i / 2 % 2);
     const uint32_t from = tiles + i % 2 * bytesBoth;
-    matrixFence();
+    matrixFence(sums);
     for (int k = 0; k < 4; ++k)
       multiply(sums, descriptor(from + 32 * k), descriptor(from + bytesA + 32 * k));
     matrixCommit();
@@ -270,7 +274,7 @@ TENSOR_KERNEL(wgmma_specialised, 160) {
     for (int i = 0; i < steps; ++i) {
       waitFor(address(&full[i % 3]), i / 3 % 2);
       const uint32_t from = tiles + i % 3 * bytesBoth;
-      matrixFence();
+      matrixFence(sums);
       for (int k = 0; k < 4; ++k)
         multiply(sums, descriptor(from + 32 * k), descriptor(from + bytesA + 32 * k));
       matrixCommit();
@@ -303,7 +307,7 @@ TENSOR_KERNEL(wgmma_written, 128) {
     fenceAsync();
     __syncthreads();
     const uint64_t plain = uint64_t(128 / 16) << 16 | uint64_t(256 / 16) << 32;
-    matrixFence();
+    matrixFence(sums);
     multiply(sums, plain | (address(a[i % 2]) & 0x3ffff) >> 4,
              plain | (address(b[i % 2]) & 0x3ffff) >> 4);
     matrixCommit();
@@ -325,12 +329,13 @@ TENSOR_KERNEL(wgmma_registers, 128) {
       const int r = t / 8, c = t % 8;
       b[((r / 8 * 2 + c / 4) * 8 + r % 8) * 4 + c % 4] = in[64 * 192 + r * 192 + i * 8 + c];
     }
-    const uint32_t a0 = in[row * 192 + i * 8 + column], a1 = in[(row + 8) * 192 + i * 8 + column],
-                   a2 = in[row * 192 + i * 8 + column + 4],
-                   a3 = in[(row + 8) * 192 + i * 8 + column + 4];
+    uint32_t a0 = in[row * 192 + i * 8 + column], a1 = in[(row + 8) * 192 + i * 8 + column],
+             a2 = in[row * 192 + i * 8 + column + 4],
+             a3 = in[(row + 8) * 192 + i * 8 + column + 4];
+    asm volatile("" : "+r"(a0), "+r"(a1), "+r"(a2), "+r"(a3));
     fenceAsync();
     __syncthreads();
-    matrixFence();
+    matrixFence(sums);
     asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, 1, 0;\n"
                  "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, {%4, %5, %6, "
                  "%7}, %8, adds, 1, 1, 0;\n}"

@@ -263,6 +263,7 @@ KERNEL(lookback_scan, 64) {
     totals[b] = sums[63];
     __threadfence();
     asm volatile("st.relaxed.gpu.global.u32 [%0], 1;" ::"l"(flags + b) : "memory");
+    __nanosleep(20); // so that others see this, too
     uint32_t sum = 0;
     for (int i = b - 1; i >= 0;) {
       uint32_t seen;
@@ -352,6 +353,7 @@ KERNEL(spin_lock, 32) {
       out[0] += in[blockIdx.x];
       out[1] += 1;
       asm volatile("st.release.gpu.global.u32 [%0], 0;" ::"l"(scratch) : "memory");
+      __nanosleep(20); // so that others get it
     }
   }
 }
