@@ -41,6 +41,8 @@ void Detector::access(const MemoryEvent &event) {
   }
   if (event.order != Order::weak)
     flags(event, warp);
+  else if (logRead(event, warp))
+    return;
   if (warp.cohorts.size() == 1) {
     accessBy({*warp.block, warp, &warp.cohorts[0].knowledge, nullptr, warp.allLanes}, event,
              event.mask);
@@ -79,6 +81,14 @@ void Detector::accessBy(const Actor &actor, const MemoryEvent &event, uint32_t m
       run.length = (following + 1) * bytes;
       run.shift = static_cast<uint32_t>(std::countr_zero(bytes));
       rest &= ~(lanesBelow(following) << first << 1);
+      // Another row of lanes often accesses the same.
+      const uint32_t second = first + following + 1;
+      if (second < 32 && (rest >> second & 1) && event.addresses[second] == run.address &&
+          static_cast<uint32_t>(std::countr_one(follows >> second & rest >> second >> 1)) ==
+              following) {
+        run.isMany = true;
+        rest &= ~(lanesBelow(following + 1) << second);
+      }
     } else {
       // All others at the same place, neighbours or not, belong to it, unless they
       // begin a run of their own.
@@ -106,7 +116,9 @@ void Detector::accessRun(const Actor &actor, const MemoryEvent &event, const Run
   Touch touch;
   touch.block = actor.block.linear;
   touch.warp = static_cast<uint8_t>(actor.warp.index);
-  touch.epoch = actor.operation ? actor.operation->epoch : actor.warp.epoch;
+  touch.epoch = actor.operation ? actor.operation->epoch
+                : isReplay      ? replayEpoch
+                                : actor.warp.epoch;
   touch.op = actor.operation ? static_cast<uint32_t>(actor.operation->id) : 0;
   touch.place = launch.placeOf(event.op);
   touch.kind = static_cast<uint8_t>(event.kind) & 3;
@@ -143,6 +155,8 @@ void Detector::accessShared(const Actor &actor, const Touch &touch, const Run &r
     return; // the machine reports it
   if (actor.operation)
     const_cast<AsyncState *>(actor.operation)->touchesShared = true;
+  if (touch.accessKind() != AccessKind::read)
+    beforeSharedWrite(actor, *block, touch);
   const uint64_t flat = run.address - offset;
   for (uint32_t at = offset, end = offset + static_cast<uint32_t>(run.length); at < end;) {
     const uint32_t base = at / Sector::bytes * Sector::bytes;
@@ -151,6 +165,11 @@ void Detector::accessShared(const Actor &actor, const Touch &touch, const Run &r
     const uint32_t index = base / Sector::bytes;
     Sector &sector = block->shared[index];
     const Touch here = inSector(touch, base, offset, run.lane);
+    if (isReplay) {
+      remember(sector, here, mask);
+      at = next;
+      continue;
+    }
     if (block->liveMbarriers[index])
       checkMbarrierBytes(actor, *block, here, base, mask);
     if (touch.accessKind() != AccessKind::write && (mask & ~sector.initialised) != 0 &&
