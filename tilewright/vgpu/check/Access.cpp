@@ -303,6 +303,12 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now,
     return earlier.op == 0 && earlier.block == now.block && earlier.warp < knownWarps &&
            epochs[firstWarp + earlier.warp] >= earlier.epoch;
   };
+  // What many blocks read is seldom written, and then by one that none of them is
+  // ordered with. While no flag orders blocks at all, some of the readers are enough.
+  constexpr uint32_t mostForeignReaders = 4;
+  const bool isForeignReader = isRead && now.op == 0 && !now.isStrong && group.blocks.size() == 1 &&
+                               launch.flagCount.load(std::memory_order_relaxed) == 0;
+  uint32_t foreignReaders = 0, lastForeign = 0;
   for (uint32_t i = 0; i < sector.size();) {
     Entry &entry = sector[i];
     const Touch &earlier = entry.touch;
@@ -330,6 +336,10 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now,
         isThere = true;
       } else if (earlier.sameActor(now) && earlier.isMany && overlap == mask) {
         isThere = true; // several lanes read it already
+      } else if (isForeignReader && earlier.block != now.block && earlier.op == 0 &&
+                 !earlier.isStrong && entry.mask == mask) {
+        ++foreignReaders;
+        lastForeign = i;
       }
       ++i;
       continue;
@@ -381,7 +391,11 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now,
     }
     ++i;
   }
-  if (!isThere)
+  if (isThere)
+    return;
+  if (foreignReaders >= mostForeignReaders)
+    sector[lastForeign] = {now, mask};
+  else
     sector.add({now, mask});
 }
 
