@@ -19,6 +19,7 @@ namespace tilewright::vgpu::check {
 
 struct BlockState;
 struct GroupState;
+struct Page;
 struct WarpState;
 
 using SharedKnowledge = std::shared_ptr<const Knowledge>;
@@ -154,6 +155,12 @@ struct GroupState {
   std::unordered_map<uint32_t, std::unique_ptr<AsyncState>> operations;
   std::unordered_map<uint64_t, Flag> flags; // in shared memory
   uint32_t mbarrierSlots = 0;
+  /// Pages that were looked up; they stay where they are while a launch runs.
+  struct KnownPage {
+    uint64_t number = ~uint64_t(0);
+    Page *page = nullptr;
+  };
+  std::array<KnownPage, 64> pages;
 
   WarpState &warpOf(const machine::Warp &warp);
   BlockState *blockAt(const BlockState &from, uint32_t rank);

@@ -152,6 +152,8 @@ uint32_t Decoder::readBytes(const Operand &operand, unsigned bytes) {
 }
 uint32_t Decoder::predicate(const Operand &operand) { return read(operand, Modifier::pred); }
 uint32_t Decoder::write(const Operand &operand, unsigned bytes) {
+  if (operand.kind == OperandKind::reg)
+    knownAddresses.erase(operand.index);
   return operand.kind == OperandKind::reg ? registerSlot(operand.index, operand.component)
                                           : temporary(bytes);
 }
@@ -312,6 +314,8 @@ Status Decoder::run() {
     starts[i] = static_cast<uint32_t>(function.code.size());
     operands = source.operandsOf(*instruction);
     handler = ptx::rowOf(*instruction).handler;
+    if (joins[i] || handler == Handler::call)
+      knownAddresses.clear();
     if (options.counted)
       emit(Operation::countOp).imm = function.firstInstruction + i;
     if (!ofMatrices.empty())
@@ -324,6 +328,7 @@ Status Decoder::run() {
   instruction = count ? &source.instructions[count - 1] : nullptr;
   emitUnguarded(Operation::ret);
   TILEWRIGHT_TRY(finishJumps());
+  fuse();
 
   function.frameBytes = frameBytes;
   function.constants.resize(frameBytes);

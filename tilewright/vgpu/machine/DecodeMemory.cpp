@@ -176,7 +176,70 @@ Status Decoder::load() {
   op.a = form.address.slot;
   op.imm = static_cast<uint64_t>(form.address.offset);
   op.extra = held;
+  if (operation == Operation::ldShared32 && base.kind == OperandKind::reg && op.d != op.a &&
+      form.address.offset >= 0 && form.address.offset % 4 == 0)
+    learnShared(function.code.size() - 1, base);
   return Status();
+}
+
+/// Makes the first of several loads through a register learn what the others use.
+void Decoder::learnShared(size_t load, const Operand &base) {
+  auto [it, isFirst] = knownAddresses.try_emplace(base.index, KnownAddress{load});
+  if (isFirst)
+    return;
+  KnownAddress &known = it->second;
+  if (known.slot == 0) {
+    known.slot = frameBytes;
+    frameBytes += sizeof(SharedFact);
+    Op &first = function.code[known.load];
+    first.run = handlers[static_cast<size_t>(Operation::ldSharedLearn)];
+    first.e = known.slot;
+  }
+  Op &op = function.code[load];
+  op.run = handlers[static_cast<size_t>(Operation::ldSharedKnown)];
+  op.e = known.slot;
+}
+
+/// Makes runs of `load a, load b, c = a * b + c`, which tiled products consist of, one
+/// operation for the host. They stay where they are, so whoever jumps between them,
+/// or cannot take the run as a whole, finds what he needs.
+void Decoder::fuse() {
+  std::vector<Op> &code = function.code;
+  auto is = [&](const Op &op, Operation operation) {
+    return op.run == handlers[static_cast<size_t>(operation)] && op.guard == alwaysSlot &&
+           op.flip == 0;
+  };
+  auto isRound = [&](size_t i) {
+    if (i + 3 >= code.size())
+      return false;
+    const Op &a = code[i], &b = code[i + 1], &fma = code[i + 2];
+    return is(a, Operation::ldSharedKnown) && is(b, Operation::ldSharedKnown) &&
+           is(fma, Operation::fmaF32) && a.d != b.d &&
+           ((fma.a == a.d && fma.b == b.d) || (fma.a == b.d && fma.b == a.d)) && fma.c != a.d &&
+           fma.c != b.d && b.a != a.d && fma.d != a.a && fma.d != b.a;
+  };
+  for (size_t i = 0; i < code.size(); ++i) {
+    if (!isRound(i))
+      continue;
+    size_t end = i + 3;
+    while (isRound(end) && code[end].e == code[i].e && code[end + 1].e == code[i + 1].e &&
+           code[end + 2].c == code[end - 1].d)
+      end += 3;
+    code[i].run = handlers[static_cast<size_t>(Operation::ldSharedRun)];
+    code[i].b = static_cast<uint32_t>((end - i) / 3);
+    for (size_t op = i; op < end; ++op) {
+      // Inside of the run only its own rounds read its results, so what it writes
+      // again later need not reach the frame.
+      code[op].f = 1;
+      for (size_t later = op + 1; later < end; ++later)
+        if (code[later].d == code[op].d)
+          code[op].f = 0;
+      Op &first = code[i + (op - i) % 3];
+      if ((op - i) % 3 != 2)
+        first.c = std::max(first.c, static_cast<uint32_t>(code[op].imm));
+    }
+    i = end - 1;
+  }
 }
 
 Status Decoder::store() {

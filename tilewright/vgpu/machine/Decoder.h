@@ -122,6 +122,8 @@ private:
   bool isTracked() const { return options.observed || options.deferred; }
   Space spaceOf(const Instruction &instruction, Modifier found) const;
 
+  void learnShared(size_t load, const Operand &base);
+  void fuse();
   void layoutRegisters();
   void layoutLocals();
   Status finishJumps();
@@ -156,6 +158,13 @@ private:
     int32_t *distances;
   };
   std::vector<IndexedJump> indexedJumps;
+  // By register, the first load through it since the block began or it was written,
+  // and the slot of its SharedFact, once there is one.
+  struct KnownAddress {
+    size_t load;
+    uint32_t slot = 0;
+  };
+  std::map<uint32_t, KnownAddress> knownAddresses;
   std::vector<bool> ofMatrices; // by register, whether wgmma uses it; empty if none does
   struct PredicateArea {
     uint32_t slot = 0, used = 64;

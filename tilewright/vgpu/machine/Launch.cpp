@@ -5,6 +5,7 @@
 #include "tilewright/vgpu/machine/AsyncQueue.h"
 #include "tilewright/vgpu/machine/Barriers.h"
 #include "tilewright/vgpu/machine/Deadlock.h"
+#include "tilewright/vgpu/machine/MemoryForms.h"
 #include "tilewright/vgpu/machine/Warp.h"
 #include "tilewright/vgpu/ptx/Module.h"
 
@@ -78,7 +79,7 @@ public:
       block.group = &group;
       // A little more than asked for, so that the fast path's limit is no negative number.
       const size_t bytes = std::max(grid.sharedBytes, 64u);
-      block.sharedMemory = std::make_unique<std::byte[]>(bytes + 1024);
+      block.sharedMemory = std::make_unique<std::byte[]>(bytes + 1024 + sharedSlack);
       block.shared = reinterpret_cast<std::byte *>(
           (reinterpret_cast<uintptr_t>(block.sharedMemory.get()) + 1023) & ~uintptr_t(1023));
       block.warps = std::vector<Warp>((threads + 31) / 32);

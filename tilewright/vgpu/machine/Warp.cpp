@@ -46,6 +46,14 @@ bool chooseFragment(Warp &warp) {
     warp.stop = Stop::quantum;
     return false;
   }
+  // A warp in one piece.
+  if (others.size() == 1 && canRun(others.front())) {
+    warp.current = others.front();
+    others.clear();
+    warp.diverged = false;
+    warp.frame = warp.current.frame;
+    return true;
+  }
   if (others.size() > 1)
     mergeFragments(others);
 
