@@ -28,6 +28,7 @@ void Detector::access(const MemoryEvent &event) {
     AsyncState *operation = operationOf(event.async);
     if (!operation)
       return;
+    operation->usesAsyncProxy = operation->usesAsyncProxy || event.proxy == Proxy::async;
     if (operation->group == GroupKind::copy) {
       for (const auto &[mask, knowledge] : operation->issued)
         if (mask & event.mask)
@@ -72,6 +73,13 @@ void Detector::accessBy(const Actor &actor, const MemoryEvent &event, uint32_t m
     rest &= rest - 1;
     Run run{event.addresses[first], bytes, first, 5, false};
     if (!joins) {
+      if (!actor.operation)
+        for (uint32_t look = rest; look != 0; look &= look - 1)
+          if (const auto lane = static_cast<uint32_t>(std::countr_zero(look));
+              event.addresses[lane] == run.address) {
+            run.isMany = true;
+            rest &= ~(1u << lane);
+          }
       accessRun(actor, event, run);
       continue;
     }
@@ -153,8 +161,13 @@ void Detector::accessShared(const Actor &actor, const Touch &touch, const Run &r
   BlockState *block = rank == 0 ? &actor.block : group.blockAt(actor.block, rank - 1);
   if (!block || offset + run.length > uint64_t(block->sectorCount) * Sector::bytes)
     return; // the machine reports it
-  if (actor.operation)
-    const_cast<AsyncState *>(actor.operation)->touchesShared = true;
+  if (actor.operation) {
+    std::vector<uint32_t> &touched = const_cast<AsyncState *>(actor.operation)->sharedOf;
+    if (std::find(touched.begin(), touched.end(), block->indexInGroup) == touched.end())
+      touched.push_back(block->indexInGroup);
+  } else if (block != &actor.block) {
+    block->remote[actor.warp.groupIndex] = inSector(touch, 0, 0, run.lane);
+  }
   if (touch.accessKind() != AccessKind::read)
     beforeSharedWrite(actor, *block, touch);
   const uint64_t flat = run.address - offset;

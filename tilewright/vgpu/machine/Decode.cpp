@@ -316,6 +316,8 @@ Status Decoder::run() {
     handler = ptx::rowOf(*instruction).handler;
     if (joins[i] || handler == Handler::call)
       knownAddresses.clear();
+    if (options.counted)
+      emit(Operation::countOp).imm = function.firstInstruction + i;
     if (!ofMatrices.empty())
       touchMatrixRegisters();
     TILEWRIGHT_TRY(decodeInstruction());
@@ -627,6 +629,8 @@ Result<std::unique_ptr<Program>> decode(const ptx::Module &module, const ptx::Fu
     function->name = module.name(function->source->name);
     function->index = static_cast<uint32_t>(program->functions.size());
     program->bySymbol[symbol] = function.get();
+    function->firstInstruction = program->instructionCount;
+    program->instructionCount += static_cast<uint32_t>(function->source->instructions.size());
     program->functions.push_back(std::move(function));
   }
   for (std::unique_ptr<DecodedFunction> &function : program->functions)

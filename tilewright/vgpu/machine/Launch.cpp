@@ -72,6 +72,8 @@ public:
     group.blocks = std::vector<Block>(blockCount);
     if (grid.isTracked)
       group.async = std::make_shared<AsyncQueue>(group);
+    if (grid.isCounted)
+      counts.resize(grid.program->instructionCount);
     const auto threads = static_cast<uint32_t>(volume(grid.block));
     for (Block &block : group.blocks) {
       block.group = &group;
@@ -85,6 +87,7 @@ public:
         Warp &warp = block.warps[w];
         warp.block = &block;
         warp.index = w;
+        warp.counts = counts.data();
         warp.shared = block.shared;
         warp.sharedBytes = static_cast<uint32_t>(bytes);
         warp.parameters = alignedParameters(grid);
@@ -96,6 +99,11 @@ public:
         }
       }
     }
+  }
+
+  ~Executor() {
+    if (grid.isCounted)
+      grid.observer->instructionsCounted(grid, counts);
   }
 
   /// Runs the blocks whose first one has these coordinates, in units of clusters.
@@ -142,6 +150,7 @@ private:
       warp.clusterGeneration = 0;
       warp.clusterArrived = 0;
       warp.async = nullptr;
+      warp.executed = 0;
       warp.others.clear();
       warp.stop = Stop::quantum;
       const DecodedFunction &entry = grid.program->entry();
@@ -237,7 +246,8 @@ private:
 
   Grid &grid;
   Group group;
-  uint64_t steps = 0; // backward branches since something changed
+  std::vector<InstructionCount> counts; // by instruction, of this thread of the host
+  uint64_t steps = 0;                   // backward branches since something changed
 };
 } // namespace
 
@@ -259,6 +269,7 @@ Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &c
               std::span<const void *const> arguments) {
   DecodeOptions options;
   options.observed = config.observer != nullptr;
+  options.counted = config.observer && config.observer->countsInstructions();
   options.deferred = config.completion != Completion::eager;
   if (!config.instructionSet.empty())
     options.handlers = handlersFor(config.instructionSet);
@@ -278,6 +289,7 @@ Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &c
   grid.sharedBytes = program->staticSharedBytes + config.dynamicSharedBytes;
   grid.observer = config.observer;
   grid.isTracked = options.observed || options.deferred;
+  grid.isCounted = options.counted;
   grid.completion = config.completion;
   grid.seed = config.seed;
   grid.maxSteps = config.maxSteps;

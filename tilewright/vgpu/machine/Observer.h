@@ -15,6 +15,7 @@ namespace tilewright::vgpu::machine {
 struct Block;
 struct Grid;
 struct Group;
+struct InstructionCount;
 struct Op;
 struct Warp;
 
@@ -126,6 +127,11 @@ public:
   virtual void groupEnd(const Group &) {}
   virtual void access(const MemoryEvent &event) = 0;
   virtual void synchronise(const SyncEvent &event) = 0;
+  /// Asked once, before the launch: whether instructions are to be counted.
+  virtual bool countsInstructions() const { return false; }
+  /// What one thread of the host has counted, by number of the instruction in the
+  /// program; once for each thread, before launchEnd.
+  virtual void instructionsCounted(const Grid &, std::span<const InstructionCount>) {}
   /// Lanes touch a register that `operation` (wgmma) reads or writes and that was
   /// not waited for. `slot` is the register's.
   virtual void touchInFlight(const Warp &, const Op *, uint32_t /*mask*/, uint32_t /*slot*/,

@@ -90,6 +90,8 @@ struct Warp {
   uint64_t clusterGeneration = 0; // of the cluster's barrier, when the warp arrived
   uint32_t clusterArrived = 0;    // lanes that arrived at it and have not gone on
   alignas(64) uint32_t tid[3][32] = {};
+  InstructionCount *counts = nullptr; // by instruction, if the launch counts
+  uint64_t executed = 0;              // instructions of this warp, likewise
   std::vector<std::byte> localMemory;
   std::vector<std::vector<std::unique_ptr<Frame>>> freeFrames; // by function
   std::vector<std::unique_ptr<std::byte[]>> registerMemory;
@@ -142,6 +144,7 @@ struct Grid {
   uint64_t id = 0;
   bool exactTensor = true; // the arithmetic profile of matrix instructions
   bool isTracked = false;  // asynchronous operations are objects: observed, or completed later
+  bool isCounted = false;  // instructions are
   Completion completion = Completion::eager;
   uint64_t seed = 0;
   uint64_t maxSteps = 0;

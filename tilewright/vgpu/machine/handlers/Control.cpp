@@ -162,6 +162,16 @@ static void trapThreads(VGPU_ARGS) {
 
 static void nothing(VGPU_ARGS) { VGPU_NEXT; }
 
+/// Stands before every instruction of launches that count; imm is its number.
+static void countInstruction(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  InstructionCount &count = warp.counts[op->imm];
+  ++count.warps;
+  count.threads += static_cast<uint64_t>(std::popcount(m));
+  ++warp.executed;
+  VGPU_NEXT;
+}
+
 static void yieldWarp(VGPU_ARGS) {
   park(warp, op + 1, mask);
   warp.budget = 0;
