@@ -23,6 +23,8 @@ int main(int argc, char **argv) {
                               {"memory", runMemory},
                               {"atomics", runAtomics},
                               {"warp", runWarp},
+                              {"barriers", runBarriers},
+                              {"control", runControl},
                               {"matrix", runMatrix},
                               {"wmma", runWmma},
                               {"wgmma", runWgmma}};
