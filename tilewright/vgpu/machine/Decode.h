@@ -13,6 +13,8 @@ namespace tilewright::vgpu::machine {
 
 struct DecodeOptions {
   bool observed = false;               // tell an observer about accesses
+  bool counted = false;                // count how often each instruction is executed
+  bool deferred = false;               // asynchronous operations complete later than at once
   std::optional<const Run *> handlers; // of another instruction set than the host's best
 };
 

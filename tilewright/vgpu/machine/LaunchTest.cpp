@@ -163,12 +163,12 @@ TEST(Launch, ArraysOfAThreadAreItsOwn) {
       run(*module, "local_array", {.grid = {1, 1, 1}, .block = {48, 1, 1}}, porder, presult);
   ASSERT_TRUE(status.isOk()) << status.toString();
   for (int t = 0; t < 48; ++t) {
-    int values[16] = {}, sum = 0;
+    unsigned values[16] = {}, sum = 0; // the sum wraps
     for (int i = 0; i < 16; ++i)
       values[(i + order[i]) % 16] = i * (t + 1);
     for (int i = 0; i < 16; ++i)
       sum = sum * 3 + values[order[(t % 16) ^ i] % 16];
-    ASSERT_EQ(result[t], sum) << t;
+    ASSERT_EQ(static_cast<unsigned>(result[t]), sum) << t;
   }
 }
 
@@ -287,11 +287,12 @@ TEST(Launch, WhatIsNotExecutedYetIsRefusedAtLoadByName) {
       LoadedModule::create(std::string(".version 8.1\n.target sm_90\n.address_size 64\n") +
                                ".visible .entry k(.param .u64 p) {\n.reg .b64 %a;\n.reg .b32 %r;\n"
                                "ld.param.u64 %a, [p];\n"
-                               "multimem.ld_reduce.weak.global.add.u32 %r, [%a];\nret;\n}\n",
+                               "cp.async.bulk.tensor.3d.global.shared::cta.im2col_no_offs"
+                               ".bulk_group [%a, {%r, %r, %r}], [%r];\nret;\n}\n",
                            "sm_90")
           .takeStatus();
   EXPECT_EQ(status.error(), Error::vgpuUnimplemented);
-  EXPECT_THAT(status.message(), HasSubstr("line 8: multimem.ld_reduce"));
+  EXPECT_THAT(status.message(), HasSubstr("line 8: cp.async.bulk.tensor.3d"));
 }
 
 TEST(Launch, AProcessorWithoutVectorsIsRefused) {
@@ -340,6 +341,33 @@ TEST(Launch, BarriersThatDoNotExistAreReported) {
   Status status = run(*module, "k", {.grid = {1, 1, 1}, .block = {64, 1, 1}});
   EXPECT_EQ(status.error(), Error::vgpuBarrier);
   EXPECT_THAT(status.message(), HasSubstr("barrier 16 does not exist"));
+}
+
+/// Memory of the host that is not there; the process lives on, several times over.
+TEST(Launch, AWildGlobalAddressFailsTheLaunchAndNamesItsLine) {
+  auto module = loadText(std::string(head) +
+                         ".visible .entry k(.param .u64 p) {\n.reg .b64 %a;\n.reg .b32 %r;\n"
+                         "ld.param.u64 %a, [p];\nmov.u32 %r, 1;\n"
+                         "st.global.u32 [%a+16], %r;\n"
+                         "ld.global.u32 %r, [%a];\nst.global.v2.u32 [%a+8], {%r, %r};\nret;\n}\n");
+  ThreadPool pool(2);
+  for (std::string_view set : {"v3", "v4"}) {
+    if (!handlersFor(set))
+      continue;
+    for (int i = 0; i < 3; ++i) {
+      LaunchConfig config{.grid = {8, 1, 1}, .block = {64, 1, 1}};
+      config.catchesFaults = true;
+      config.pool = i == 2 ? &pool : nullptr;
+      config.instructionSet = set;
+      Status status = run(*module, "k", config, uint64_t(4096));
+      EXPECT_EQ(status.error(), Error::vgpuAccess);
+      EXPECT_THAT(status.message(), HasSubstr("there is no memory at 0x10"));
+      EXPECT_THAT(status.message(), HasSubstr("at k, line 9"));
+    }
+  }
+  uint32_t memory[16] = {};
+  EXPECT_TRUE(run(*module, "k", {.block = {1, 1, 1}}, &memory[0]).isOk());
+  EXPECT_EQ(memory[4], 1u);
 }
 
 TEST(Launch, ATrapEndsTheLaunch) {

@@ -1,0 +1,329 @@
+// Compares an access with those before it, and remembers it.
+#include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/check/Detector.h"
+#include "tilewright/vgpu/machine/Memory.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tilewright::vgpu::check {
+
+using machine::AccessKind;
+using machine::GroupKind;
+using machine::MemoryEvent;
+using machine::Order;
+using machine::Proxy;
+
+static uint32_t byteMask(uint64_t from, uint64_t to) {
+  const auto count = static_cast<uint32_t>(to - from);
+  return (count >= 32 ? ~0u : (1u << count) - 1) << from;
+}
+
+void Detector::access(const MemoryEvent &event) {
+  WarpState &warp = group.warpOf(event.warp);
+  if (event.async != 0) {
+    AsyncState *operation = operationOf(event.async);
+    if (!operation)
+      return;
+    if (operation->group == GroupKind::copy) {
+      for (const auto &[mask, knowledge] : operation->issued)
+        if (mask & event.mask)
+          accessBy({*warp.block, warp, knowledge.get(), operation, mask}, event, mask & event.mask);
+    } else if (!operation->issued.empty()) {
+      accessBy(
+          {*warp.block, warp, operation->issued.front().second.get(), operation, operation->mask},
+          event, event.mask);
+    }
+    return;
+  }
+  if (event.order != Order::weak)
+    flags(event, warp);
+  if (warp.cohorts.size() == 1) {
+    accessBy({*warp.block, warp, &warp.cohorts[0].knowledge, nullptr, warp.allLanes}, event,
+             event.mask);
+    return;
+  }
+  for (const Cohort &cohort : warp.cohorts)
+    if (cohort.mask & event.mask)
+      accessBy({*warp.block, warp, &cohort.knowledge, nullptr, cohort.mask}, event,
+               cohort.mask & event.mask);
+}
+
+/// Lanes whose accesses follow each other, or are the same, are one run.
+void Detector::accessBy(const Actor &actor, const MemoryEvent &event, uint32_t mask) {
+  const uint64_t bytes = event.bytes;
+  const bool isLaneless = actor.operation && actor.operation->group != GroupKind::copy;
+  const bool joins = std::has_single_bit(bytes) && bytes <= 16 && !isLaneless;
+  for (uint32_t rest = mask; rest != 0;) {
+    const auto first = static_cast<uint32_t>(std::countr_zero(rest));
+    rest &= rest - 1;
+    Run run{event.addresses[first], bytes, first, 5, false};
+    if (!joins) {
+      accessRun(actor, event, run);
+      continue;
+    }
+    uint32_t last = first;
+    while (last < 31 && (rest >> (last + 1) & 1) &&
+           event.addresses[last + 1] == event.addresses[last] + bytes)
+      ++last;
+    if (last != first) {
+      run.length = (last - first + 1) * bytes;
+      run.shift = static_cast<uint32_t>(std::countr_zero(bytes));
+      rest &= last == 31 ? 0 : ~0u << (last + 1);
+    } else {
+      // All others at the same place, neighbours or not, belong to it.
+      uint32_t others = 0;
+      for (uint32_t look = rest; look != 0; look &= look - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(look));
+        if (event.addresses[lane] == run.address)
+          others |= 1u << lane;
+      }
+      // Unless they begin a run of their own.
+      for (uint32_t look = others; look != 0; look &= look - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(look));
+        if (lane < 31 && (rest >> (lane + 1) & 1) &&
+            event.addresses[lane + 1] == run.address + bytes)
+          others &= ~(1u << lane);
+      }
+      run.isMany = others != 0;
+      rest &= ~others;
+    }
+    accessRun(actor, event, run);
+  }
+}
+
+void Detector::accessRun(const Actor &actor, const MemoryEvent &event, const Run &run) {
+  Touch touch;
+  touch.block = actor.block.linear;
+  touch.warp = static_cast<uint8_t>(actor.warp.index);
+  touch.epoch = actor.operation ? actor.operation->epoch : actor.warp.epoch;
+  touch.op = actor.operation ? static_cast<uint32_t>(actor.operation->id) : 0;
+  touch.place = launch.placeOf(event.op);
+  touch.kind = static_cast<uint8_t>(event.kind) & 3;
+  touch.proxy = static_cast<uint8_t>(event.proxy) & 3;
+  touch.isStrong = event.order != Order::weak;
+  touch.scope = static_cast<uint8_t>(event.scope) & 7;
+  touch.isLaneless = actor.operation && actor.operation->group != GroupKind::copy;
+  touch.laneShift = run.shift & 7;
+  touch.isMany = run.isMany;
+  const uint64_t window = run.address & machine::windowMask;
+  inShared = window == machine::sharedWindow;
+  if (inShared)
+    accessShared(actor, touch, run);
+  else if (window == 0)
+    accessGlobal(actor, touch, run);
+}
+
+/// The touch as the sector sees it that begins at `base`.
+static Touch inSector(Touch touch, uint64_t base, uint64_t runAddress, uint32_t lane) {
+  if (touch.laneShift == 5) {
+    touch.firstLane = static_cast<int8_t>(lane);
+  } else {
+    const auto distance = static_cast<int64_t>(base - runAddress);
+    touch.firstLane = static_cast<int8_t>(int64_t(lane) + (distance >> touch.laneShift));
+  }
+  return touch;
+}
+
+void Detector::accessShared(const Actor &actor, const Touch &touch, const Run &run) {
+  const auto offset = static_cast<uint32_t>(run.address & machine::sharedOffsetMask);
+  const auto rank = static_cast<uint32_t>(run.address >> machine::sharedOffsetBits & 0xff);
+  BlockState *block = rank == 0 ? &actor.block : group.blockAt(actor.block, rank - 1);
+  if (!block || offset + run.length > uint64_t(block->sectorCount) * Sector::bytes)
+    return; // the machine reports it
+  if (actor.operation)
+    const_cast<AsyncState *>(actor.operation)->touchesShared = true;
+  const uint64_t flat = run.address - offset;
+  for (uint32_t at = offset, end = offset + static_cast<uint32_t>(run.length); at < end;) {
+    const uint32_t base = at / Sector::bytes * Sector::bytes;
+    const uint32_t next = std::min(base + Sector::bytes, end);
+    const uint32_t mask = byteMask(at - base, next - base);
+    const uint32_t index = base / Sector::bytes;
+    Sector &sector = block->shared[index];
+    const Touch here = inSector(touch, base, offset, run.lane);
+    if (block->liveMbarriers[index])
+      checkMbarrierBytes(actor, *block, here, base, mask);
+    if (touch.accessKind() != AccessKind::write && (mask & ~sector.initialised) != 0 &&
+        options.uninit) {
+      const auto byte = static_cast<uint32_t>(std::countr_zero(mask & ~sector.initialised));
+      reportSimple(FindingKind::uninitialised, here, byte,
+                   "shared memory is read that nobody has written", flat + base + byte,
+                   "write it first, or wait for the copy that fills it before the read");
+      sector.initialised |= mask;
+    }
+    if (options.races)
+      checkSector(actor, sector, here, mask, flat + base);
+    if (touch.accessKind() != AccessKind::read)
+      sector.initialised |= mask;
+    at = next;
+  }
+}
+
+void Detector::checkMbarrierBytes(const Actor &, BlockState &block, const Touch &touch,
+                                  uint32_t base, uint32_t mask) {
+  if (!options.barriers)
+    return;
+  for (uint32_t i = 0; i < Sector::bytes; i += 8) {
+    if ((mask >> i & 0xff) == 0)
+      continue;
+    auto found = block.mbarriers.find(base + i);
+    if (found == block.mbarriers.end() || !found->second.isLive)
+      continue;
+    reportSimple(FindingKind::barrier, touch, i,
+                 "the bytes of an mbarrier that is in use are accessed by something else",
+                 machine::sharedWindow | machine::sharedAddress(block.rank, base + i),
+                 "use mbarrier operations alone, or mbarrier.inval before the memory is used "
+                 "for something else",
+                 &found->second.init, "mbarrier initialised by");
+  }
+}
+
+void Detector::accessGlobal(const Actor &actor, const Touch &touch, const Run &run) {
+  const uint64_t end = run.address + run.length;
+  const Allocation *allocation = nullptr;
+  if (options.bounds || options.uninit) {
+    allocation = launch.allocations->find(run.address);
+    const bool isInside = allocation && run.address >= allocation->begin &&
+                          end <= allocation->begin + allocation->bytes;
+    const bool isNull = run.address < Page::bytes;
+    if (!isInside && (allocation || isNull || options.strictBounds)) {
+      if (options.bounds) {
+        std::string message =
+            allocation ? concat(run.length, " bytes are accessed ",
+                                run.address < allocation->begin
+                                    ? concat(allocation->begin - run.address, " bytes before")
+                                    : concat(run.address - allocation->begin, " bytes into"),
+                                " an allocation of ", allocation->bytes, " bytes")
+                       : std::string("memory is accessed that nobody allocated");
+        const Touch here = inSector(touch, run.address / 32 * 32, run.address, run.lane);
+        reportSimple(FindingKind::bounds, here, static_cast<uint32_t>(run.address % 32),
+                     std::move(message), run.address,
+                     "compare the index with the size before the access, and check the size and "
+                     "the strides that the host passes");
+        // What follows would access memory that is not there.
+        if (isNull || !allocation)
+          failLaunch(here.place);
+      }
+      allocation = nullptr;
+    }
+  }
+  if (actor.operation && touch.accessKind() != AccessKind::read)
+    const_cast<AsyncState *>(actor.operation)->writesGlobal = true;
+  Page *page = nullptr;
+  uint64_t pageNumber = ~uint64_t(0);
+  auto unlock = [&] {
+    if (page)
+      page->lock.clear(std::memory_order_release);
+  };
+  for (uint64_t at = run.address; at < end;) {
+    const uint64_t base = at / Sector::bytes * Sector::bytes;
+    const uint64_t next = std::min(base + Sector::bytes, end);
+    const uint32_t mask = byteMask(at - base, next - base);
+    const Touch here = inSector(touch, base, run.address, run.lane);
+    if (allocation && allocation->isTracked) {
+      std::atomic<uint32_t> &word = allocation->wordOf(base < allocation->begin ? at : base);
+      const uint32_t written = word.load(std::memory_order_relaxed);
+      if (touch.accessKind() != AccessKind::write && (mask & ~written) != 0 && options.uninit) {
+        const auto byte = static_cast<uint32_t>(std::countr_zero(mask & ~written));
+        unlock();
+        page = nullptr;
+        pageNumber = ~uint64_t(0);
+        reportSimple(FindingKind::uninitialised, here, byte,
+                     "global memory is read that nobody has written", base + byte,
+                     "write it first: a copy from the host, a memset, or a kernel before");
+        word.fetch_or(mask, std::memory_order_relaxed);
+      } else if (touch.accessKind() != AccessKind::read && (mask & ~written) != 0) {
+        word.fetch_or(mask, std::memory_order_relaxed);
+      }
+    }
+    if (options.races) {
+      if (at / Page::bytes != pageNumber) {
+        unlock();
+        pageNumber = at / Page::bytes;
+        page = &global.pageOf(at);
+        while (page->lock.test_and_set(std::memory_order_acquire)) {
+        }
+        if (page->launch != launch.id) {
+          page->launch = launch.id;
+          for (Sector &sector : page->sectors)
+            sector.clear();
+        }
+      }
+      checkSector(actor, page->sectors[base % Page::bytes / Sector::bytes], here, mask, base);
+    }
+    at = next;
+  }
+  unlock();
+}
+
+void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now, uint32_t mask,
+                           uint64_t address) {
+  const bool isRead = now.isRead();
+  bool isThere = false;
+  for (uint32_t i = 0; i < sector.size();) {
+    Entry &entry = sector[i];
+    const Touch &earlier = entry.touch;
+    const uint32_t overlap = entry.mask & mask;
+    if (overlap == 0) {
+      // The same access goes on in other bytes.
+      if (!isThere && earlier.sameActor(now) && earlier.kind == now.kind &&
+          earlier.place == now.place && earlier.samePattern(now) && earlier.proxy == now.proxy) {
+        entry.mask |= mask;
+        isThere = true;
+      }
+      ++i;
+      continue;
+    }
+    const bool isConflict = !(isRead && earlier.isRead());
+    bool allOrdered = true;
+    if (earlier.sameActor(now) && earlier.samePattern(now) && !now.isMany && now.op == 0) {
+      // The same lanes.
+      if (earlier.kind == now.kind && (overlap == mask || entry.mask == overlap) &&
+          earlier.isStrong == now.isStrong && !isThere) {
+        entry.mask |= mask;
+        isThere = true;
+        ++i;
+        continue;
+      }
+    } else if (!isConflict && earlier.sameActor(now) && earlier.isMany && overlap == mask) {
+      isThere = true; // several lanes read it already
+      ++i;
+      continue;
+    } else {
+      const uint32_t step =
+          1u << std::min<uint32_t>(std::min<uint32_t>(earlier.laneShift, now.laneShift), 5);
+      uint32_t seen = 0;
+      for (uint32_t rest = overlap; rest != 0; rest &= rest - 1) {
+        const auto byte = static_cast<uint32_t>(std::countr_zero(rest));
+        // Bytes of the same two lanes are asked about once.
+        const uint32_t cell = byte / step;
+        if (seen >> cell & 1)
+          continue;
+        seen |= 1u << cell;
+        const Ordering ordering = orderOf(actor, earlier, byte, now);
+        if (ordering == Ordering::ordered)
+          continue;
+        allOrdered = false;
+        if (isConflict && !areMorallyStrong(actor, earlier, now)) {
+          reportConflict(actor, now, earlier, byte, address + byte, ordering);
+          allOrdered = true; // told once, then forgotten
+          break;
+        }
+      }
+    }
+    // What is ordered before this access need not be remembered beside it; but a
+    // write stays when it is only read.
+    if (allOrdered && !(isRead && !earlier.isRead())) {
+      entry.mask &= ~overlap;
+      if (entry.mask == 0) {
+        sector.remove(i);
+        continue;
+      }
+    }
+    ++i;
+  }
+  if (!isThere)
+    sector.add({now, mask});
+}
+
+} // namespace tilewright::vgpu::check

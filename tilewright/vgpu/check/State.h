@@ -1,0 +1,146 @@
+// What the checker knows of a launch while it runs: threads, barriers, operations.
+#ifndef TILEWRIGHT_VGPU_CHECK_STATE_H
+#define TILEWRIGHT_VGPU_CHECK_STATE_H
+
+#include "tilewright/vgpu/check/Clock.h"
+#include "tilewright/vgpu/check/Touch.h"
+#include "tilewright/vgpu/machine/Warp.h"
+
+#include <array>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace tilewright::vgpu::check {
+
+struct BlockState;
+struct GroupState;
+struct WarpState;
+
+using SharedKnowledge = std::shared_ptr<const Knowledge>;
+
+/// What somebody made visible with a scope, for whoever reads the flag.
+struct Published {
+  uint32_t block = 0; // linear
+  uint32_t cluster = 0;
+  machine::Scope scope = machine::Scope::none;
+  SharedKnowledge knowledge;
+  uint64_t groupSerial = 0; // whose clock it is
+  // The same for other groups: what is known, and what of it is fenced.
+  std::shared_ptr<const ForeignEpochs> foreign, foreignFenced;
+};
+
+/// Lanes of a warp that know the same.
+struct Cohort {
+  uint32_t mask = 0;
+  Knowledge knowledge;
+  /// What the last fence of each scope (by number) would publish.
+  std::array<SharedKnowledge, 5> fences;
+  /// What was read from flags and counts after the next fence.
+  std::vector<Published> unacquired;
+};
+
+/// A warp: its lanes are in one cohort until they wait for different things.
+struct WarpState {
+  BlockState *block = nullptr;
+  uint32_t index = 0;      // in the block
+  uint32_t groupIndex = 0; // in the group
+  uint32_t allLanes = 0;
+  uint32_t epoch = 1;
+  std::vector<Cohort> cohorts;
+};
+
+/// A generation of bar.sync or barrier.cluster.
+struct Generation {
+  uint64_t number = 0;
+  Knowledge knowledge;
+};
+
+/// An arrival, for messages.
+struct Arrival {
+  uint32_t block = 0;
+  uint32_t warp = 0, mask = 0;
+  uint64_t count = 0;
+  uint32_t place = 0;
+};
+
+/// An mbarrier that was initialised.
+struct MbarrierState {
+  uint32_t slot = 0; // in clocks
+  bool isLive = false;
+  uint64_t count = 0;
+  Touch init;
+  Knowledge arriving;                 // of the present phase and those before
+  std::map<uint64_t, Knowledge> over; // by phase, the last few
+  uint64_t phase = 0;
+  int64_t expectedBytes = 0;     // that were announced and have not come, all phases
+  Touch expect;                  // the last announcement
+  std::vector<Arrival> arrivals; // of the present phase
+  std::vector<std::pair<uint64_t, uint32_t>> completing; // phase, operation: not waited for yet
+};
+
+/// How an asynchronous operation became known to be complete.
+struct CompletionMark {
+  bool isPhase = false;
+  bool isReadOnly = false;
+  uint32_t warp = 0;  // index in the group; or slot of the mbarrier
+  uint32_t mask = 0;  // lanes that waited
+  uint64_t epoch = 0; // of the warp; or phase
+};
+
+/// An asynchronous operation.
+struct AsyncState {
+  machine::AsyncId id = 0;
+  const WarpState *warp = nullptr;
+  uint32_t mask = 0;
+  uint32_t epoch = 0; // of the warp, when it was issued
+  uint32_t place = 0;
+  machine::GroupKind group = machine::GroupKind::none;
+  std::vector<std::pair<uint32_t, SharedKnowledge>> issued; // of the lanes that issued it
+  std::vector<CompletionMark> completions;
+  std::vector<machine::AsyncId> after; // cp.async.mbarrier.arrive: what it comes after
+  bool touchesShared = false, writesGlobal = false, isWaitedFor = false;
+};
+
+/// What a flag carries: who released what through it.
+struct Flag {
+  std::vector<Published> published;
+};
+
+struct BlockState {
+  GroupState *group = nullptr;
+  uint32_t linear = 0;
+  machine::Dim3 id{};
+  uint32_t rank = 0, cluster = 0, indexInGroup = 0;
+  uint32_t sharedBytes = 0;
+  const std::byte *memory = nullptr;
+  std::vector<WarpState> warps;
+  std::unique_ptr<Sector[]> shared;
+  uint32_t sectorCount = 0;
+  std::vector<uint8_t> liveMbarriers; // by sector
+  std::array<std::deque<Generation>, machine::Chip::namedBarriers> barriers;
+  std::unordered_map<uint32_t, MbarrierState> mbarriers; // by offset
+};
+
+/// The blocks that one thread runs.
+struct GroupState {
+  uint64_t serial = 0;
+  uint32_t program = 0;
+  std::vector<BlockState> blocks;
+  std::unordered_map<uint32_t, uint32_t> byLinear; // index in blocks
+  std::vector<std::deque<Generation>> clusters;
+  std::unordered_map<uint32_t, std::unique_ptr<AsyncState>> operations;
+  std::unordered_map<uint64_t, Flag> flags; // in shared memory
+  uint32_t mbarrierSlots = 0;
+
+  WarpState &warpOf(const machine::Warp &warp);
+  BlockState *blockAt(const BlockState &from, uint32_t rank);
+};
+
+} // namespace tilewright::vgpu::check
+
+#endif // TILEWRIGHT_VGPU_CHECK_STATE_H
