@@ -1,6 +1,7 @@
 // Runs a GEMM of CUTLASS on the virtual GPU and compares it with a host reference:
 //
-//   GemmRunner gemm.so gemm.ptx [--hopper] [--threads N] M,N,K[,MULTIPROCESSORS[,SPLITS]]…
+//   GemmRunner gemm.so gemm.ptx [--hopper] [--threads N] [--completion 0|1|2] [--seed N]
+//     M,N,K[,MULTIPROCESSORS[,SPLITS]]…
 //
 // gemm.so is gemm.cu, compiled by nvcc; its functions prepare the parameters. What
 // CUTLASS asks of the CUDA runtime and the driver while it does so is answered by the
@@ -147,6 +148,8 @@ struct Runner {
   GemmDescription description{};
   bool isHopper = false;
   uint32_t threads = 1;
+  int completion = 0;
+  uint64_t seed = 0;
 
   /// With whole numbers every sum is exact in f32, so results must be equal to the
   /// bit; with others they must be within the error of summing in f32.
@@ -181,6 +184,8 @@ struct Runner {
     config.dynamic_shared_bytes = launch.shared_bytes;
     config.hopper_arithmetic = isHopper;
     config.threads = threads;
+    config.completion = completion;
+    config.seed = seed;
     // Blocks of stream-K wait for each other's partial sums, so all must be resident.
     config.cooperative = shape.splits > 1 || description.has_relu;
     const void *arguments[] = {launch.parameters};
@@ -275,6 +280,14 @@ int main(int argc, char **argv) {
   for (int i = 3; i < argc; ++i) {
     if (std::strcmp(argv[i], "--hopper") == 0) {
       runner.isHopper = true;
+      continue;
+    }
+    if (std::strcmp(argv[i], "--completion") == 0 && i + 1 < argc) {
+      runner.completion = std::atoi(argv[++i]);
+      continue;
+    }
+    if (std::strcmp(argv[i], "--seed") == 0 && i + 1 < argc) {
+      runner.seed = static_cast<uint64_t>(std::atoll(argv[++i]));
       continue;
     }
     if (std::strcmp(argv[i], "--threads") == 0 && i + 1 < argc) {

@@ -78,9 +78,13 @@ def test_gemm(name):
     runner = BUILD / "GemmRunner"
     command = [runner, folder / "gemm.so", folder / "gemm.ptx", *SHAPES[name], "--threads", "2", SHAPES[name][0]]
     command += ["--hopper", SHAPES[name][1]]
+    # Copies and products as late as can be; then at random, with warps in a random order too.
+    orders = [["--completion", "1", "--seed", "0"]] + [["--completion", "2", "--seed", seed] for seed in "123"]
+    for order in orders:
+        command += [*order, SHAPES[name][1]]
     result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600)
     assert result.returncode == 0, result.stdout + result.stderr
     lines = result.stdout.splitlines()
-    assert len(lines) == 2 * (len(SHAPES[name]) + 2)
+    assert len(lines) == 2 * (len(SHAPES[name]) + 2 + len(orders))
     assert all(re.search(r": 0 wrong of [1-9]", line) for line in lines), result.stdout
     print(result.stdout)

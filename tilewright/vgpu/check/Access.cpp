@@ -19,12 +19,16 @@ static uint32_t byteMask(uint64_t from, uint64_t to) {
   return (count >= 32 ? ~0u : (1u << count) - 1) << from;
 }
 
+/// The lowest `count` lanes.
+static uint32_t lanesBelow(uint32_t count) { return count >= 32 ? ~0u : (1u << count) - 1; }
+
 void Detector::access(const MemoryEvent &event) {
   WarpState &warp = group.warpOf(event.warp);
   if (event.async != 0) {
     AsyncState *operation = operationOf(event.async);
     if (!operation)
       return;
+    operation->usesAsyncProxy = operation->usesAsyncProxy || event.proxy == Proxy::async;
     if (operation->group == GroupKind::copy) {
       for (const auto &[mask, knowledge] : operation->issued)
         if (mask & event.mask)
@@ -54,37 +58,51 @@ void Detector::accessBy(const Actor &actor, const MemoryEvent &event, uint32_t m
   const uint64_t bytes = event.bytes;
   const bool isLaneless = actor.operation && actor.operation->group != GroupKind::copy;
   const bool joins = std::has_single_bit(bytes) && bytes <= 16 && !isLaneless;
+  uint32_t follows = event.follows, repeats = event.repeats;
+  if (joins && !event.hasPattern)
+    for (uint32_t look = mask & mask >> 1; look != 0; look &= look - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(look));
+      const uint64_t distance = event.addresses[lane + 1] - event.addresses[lane];
+      follows |= uint32_t(distance == bytes) << lane;
+      repeats |= uint32_t(distance == 0) << lane;
+    }
   for (uint32_t rest = mask; rest != 0;) {
     const auto first = static_cast<uint32_t>(std::countr_zero(rest));
     rest &= rest - 1;
     Run run{event.addresses[first], bytes, first, 5, false};
     if (!joins) {
+      if (!actor.operation)
+        for (uint32_t look = rest; look != 0; look &= look - 1)
+          if (const auto lane = static_cast<uint32_t>(std::countr_zero(look));
+              event.addresses[lane] == run.address) {
+            run.isMany = true;
+            rest &= ~(1u << lane);
+          }
       accessRun(actor, event, run);
       continue;
     }
-    uint32_t last = first;
-    while (last < 31 && (rest >> (last + 1) & 1) &&
-           event.addresses[last + 1] == event.addresses[last] + bytes)
-      ++last;
-    if (last != first) {
-      run.length = (last - first + 1) * bytes;
+    const uint32_t above = rest >> first >> 1; // bit i: lane first + 1 + i
+    const auto following = static_cast<uint32_t>(std::countr_one(follows >> first & above));
+    if (following != 0) {
+      run.length = (following + 1) * bytes;
       run.shift = static_cast<uint32_t>(std::countr_zero(bytes));
-      rest &= last == 31 ? 0 : ~0u << (last + 1);
+      rest &= ~(lanesBelow(following) << first << 1);
     } else {
-      // All others at the same place, neighbours or not, belong to it.
-      uint32_t others = 0;
-      for (uint32_t look = rest; look != 0; look &= look - 1) {
+      // All others at the same place, neighbours or not, belong to it, unless they
+      // begin a run of their own.
+      uint32_t others = lanesBelow(static_cast<uint32_t>(std::countr_one(repeats >> first & above)))
+                        << first << 1;
+      // Of lanes that repeat their neighbour, the lowest speaks for them.
+      for (uint32_t look = rest & ~others; look != 0;) {
         const auto lane = static_cast<uint32_t>(std::countr_zero(look));
+        const auto repeated =
+            static_cast<uint32_t>(std::countr_one(repeats >> lane & look >> lane >> 1));
+        const uint32_t alike = 1u << lane | lanesBelow(repeated) << lane << 1;
         if (event.addresses[lane] == run.address)
-          others |= 1u << lane;
+          others |= alike;
+        look &= ~alike;
       }
-      // Unless they begin a run of their own.
-      for (uint32_t look = others; look != 0; look &= look - 1) {
-        const auto lane = static_cast<uint32_t>(std::countr_zero(look));
-        if (lane < 31 && (rest >> (lane + 1) & 1) &&
-            event.addresses[lane + 1] == run.address + bytes)
-          others &= ~(1u << lane);
-      }
+      others &= ~(follows & rest >> 1);
       run.isMany = others != 0;
       rest &= ~others;
     }
@@ -131,8 +149,13 @@ void Detector::accessShared(const Actor &actor, const Touch &touch, const Run &r
   BlockState *block = rank == 0 ? &actor.block : group.blockAt(actor.block, rank - 1);
   if (!block || offset + run.length > uint64_t(block->sectorCount) * Sector::bytes)
     return; // the machine reports it
-  if (actor.operation)
-    const_cast<AsyncState *>(actor.operation)->touchesShared = true;
+  if (actor.operation) {
+    std::vector<uint32_t> &touched = const_cast<AsyncState *>(actor.operation)->sharedOf;
+    if (std::find(touched.begin(), touched.end(), block->indexInGroup) == touched.end())
+      touched.push_back(block->indexInGroup);
+  } else if (block != &actor.block) {
+    block->remote[actor.warp.groupIndex] = inSector(touch, 0, 0, run.lane);
+  }
   const uint64_t flat = run.address - offset;
   for (uint32_t at = offset, end = offset + static_cast<uint32_t>(run.length); at < end;) {
     const uint32_t base = at / Sector::bytes * Sector::bytes;
@@ -240,7 +263,10 @@ void Detector::accessGlobal(const Actor &actor, const Touch &touch, const Run &r
       if (at / Page::bytes != pageNumber) {
         unlock();
         pageNumber = at / Page::bytes;
-        page = &global.pageOf(at);
+        GroupState::KnownPage &known = group.pages[pageNumber % group.pages.size()];
+        if (known.number != pageNumber)
+          known = {pageNumber, &global.pageOf(at)};
+        page = known.page;
         while (page->lock.test_and_set(std::memory_order_acquire)) {
         }
         if (page->launch != launch.id) {
@@ -260,6 +286,17 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now,
                            uint64_t address) {
   const bool isRead = now.isRead();
   bool isThere = false;
+  // Most of what was before is known because its whole warp is. Fences of proxies
+  // matter for accesses by other proxies alone.
+  const std::vector<uint32_t> &epochs = actor.knowledge->base.warpEpochs();
+  const uint32_t firstWarp = actor.block.warps[0].groupIndex;
+  const auto knownWarps =
+      static_cast<uint32_t>(epochs.size() > firstWarp ? epochs.size() - firstWarp : 0);
+  const bool isGeneric = now.accessProxy() == Proxy::generic;
+  auto isKnown = [&](const Touch &earlier) {
+    return earlier.op == 0 && earlier.block == now.block && earlier.warp < knownWarps &&
+           epochs[firstWarp + earlier.warp] >= earlier.epoch;
+  };
   for (uint32_t i = 0; i < sector.size();) {
     Entry &entry = sector[i];
     const Touch &earlier = entry.touch;
@@ -276,7 +313,27 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now,
     }
     const bool isConflict = !(isRead && earlier.isRead());
     bool allOrdered = true;
-    if (earlier.sameActor(now) && earlier.samePattern(now) && !now.isMany && now.op == 0) {
+    if (!isConflict && !isKnown(earlier)) {
+      // Reads never conflict; of those of the same lanes the last one is enough.
+      if (!isThere && earlier.op == 0 && now.op == 0 && earlier.block == now.block &&
+          earlier.warp == now.warp && earlier.samePattern(now) && earlier.proxy == now.proxy &&
+          earlier.isStrong == now.isStrong && earlier.scope == now.scope &&
+          (overlap == entry.mask || (overlap == mask && earlier.epoch == now.epoch))) {
+        if (overlap == entry.mask)
+          entry = {now, mask};
+        isThere = true;
+      } else if (earlier.sameActor(now) && earlier.isMany && overlap == mask) {
+        isThere = true; // several lanes read it already
+      }
+      ++i;
+      continue;
+    }
+    if (isGeneric && isKnown(earlier)) {
+      if (isRead && !earlier.isRead()) {
+        ++i;
+        continue;
+      }
+    } else if (earlier.sameActor(now) && earlier.samePattern(now) && !now.isMany && now.op == 0) {
       // The same lanes.
       if (earlier.kind == now.kind && (overlap == mask || entry.mask == overlap) &&
           earlier.isStrong == now.isStrong && !isThere) {
@@ -285,10 +342,6 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now,
         ++i;
         continue;
       }
-    } else if (!isConflict && earlier.sameActor(now) && earlier.isMany && overlap == mask) {
-      isThere = true; // several lanes read it already
-      ++i;
-      continue;
     } else {
       const uint32_t step =
           1u << std::min<uint32_t>(std::min<uint32_t>(earlier.laneShift, now.laneShift), 5);

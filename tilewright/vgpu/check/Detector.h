@@ -88,7 +88,12 @@ private:
   // Synchronise.cpp
   void publish(WarpState &warp, uint32_t mask, Knowledge &into);
   void endEpoch(WarpState &warp) { ++warp.epoch; }
+  /// Adds to `into` that lanes did what they did up to `epoch`, and what they fenced.
+  static void publishOwn(const WarpState &warp, uint32_t mask, uint32_t epoch, const OwnEpochs &own,
+                         Knowledge &into);
   SharedKnowledge published(WarpState &warp, uint32_t mask);
+  static SharedKnowledge publishedByFence(const WarpState &warp, uint32_t mask,
+                                          const FencePoint &fence);
   Published makePublished(WarpState &warp, SharedKnowledge knowledge, machine::Scope scope,
                           bool isGlobal) const;
   std::shared_ptr<const ForeignEpochs> translate(const Clock &clock) const;
@@ -105,6 +110,7 @@ private:
   void asynchronous(const machine::SyncEvent &event, WarpState &warp);
   AsyncState *operationOf(machine::AsyncId id);
   void completeByPhase(MbarrierState &state, machine::AsyncId id, uint64_t phase);
+  bool isKnownIn(const BlockState &block, const AsyncState &operation) const;
 
   // Explain.cpp
   SourcePlace sourceOf(uint32_t place) const;

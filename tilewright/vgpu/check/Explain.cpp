@@ -5,6 +5,7 @@
 #include "tilewright/vgpu/ptx/Module.h"
 #include "tilewright/vgpu/ptx/Printer.h"
 
+#include <bit>
 #include <cstring>
 #include <functional>
 
@@ -260,26 +261,64 @@ void Detector::touchInFlight(const machine::Warp &machineWarp, const machine::Op
                "wgmma.wait_group for it before its registers are used", &matrix, "wgmma issued by");
 }
 
+/// Whether some thread of `block` knows that the operation is over.
+bool Detector::isKnownIn(const BlockState &block, const AsyncState &operation) const {
+  for (const CompletionMark &mark : operation.completions)
+    for (const WarpState &warp : block.warps) {
+      if (!mark.isPhase && mark.warp == warp.groupIndex)
+        return true; // it waited itself
+      for (const Cohort &cohort : warp.cohorts)
+        if (mark.isPhase ? cohort.knowledge.base.knowsPhase(mark.warp, mark.epoch)
+                         : cohort.knowledge.base.knows(
+                               mark.warp, static_cast<uint32_t>(std::countr_zero(mark.mask)),
+                               static_cast<uint32_t>(mark.epoch)))
+          return true;
+    }
+  return false;
+}
+
 void Detector::finish() {
   if (!options.barriers || launch.grid->failed)
     return;
   for (const auto &[id, operation] : group.operations) {
-    if (!operation->touchesShared || operation->isWaitedFor ||
-        operation->group == GroupKind::copy || operation->group == GroupKind::matrix)
+    if (operation->group == GroupKind::copy || operation->group == GroupKind::matrix)
       continue;
-    Touch touch;
-    touch.block = operation->warp->block->linear;
-    touch.warp = static_cast<uint8_t>(operation->warp->index);
-    touch.place = operation->place;
-    touch.op = id;
-    touch.isLaneless = 1;
-    reportSimple(FindingKind::unfinished, touch, 0,
-                 "nobody waited for an asynchronous copy on shared memory before the block ended",
-                 0,
-                 operation->group == GroupKind::bulk
-                     ? "cp.async.bulk.wait_group.read 0 before the thread that issued it exits"
-                     : "wait for the phase of its mbarrier before the block ends");
+    for (const uint32_t index : operation->sharedOf) {
+      if (isKnownIn(group.blocks[index], *operation))
+        continue;
+      Touch touch;
+      touch.block = operation->warp->block->linear;
+      touch.warp = static_cast<uint8_t>(operation->warp->index);
+      touch.place = operation->place;
+      touch.op = id;
+      touch.isLaneless = 1;
+      reportSimple(FindingKind::unfinished, touch, 0,
+                   concat("no thread of block ", listed(group.blocks[index].id),
+                          " waited for an asynchronous copy on its shared memory before it ended"),
+                   0,
+                   operation->group == GroupKind::bulk
+                       ? "cp.async.bulk.wait_group.read 0 before the thread that issued it exits"
+                       : "wait for the phase of its mbarrier, or for the cluster "
+                         "(barrier.cluster), before the block ends");
+      break;
+    }
   }
+  // Shared memory ends with its block; whoever accesses it from outside must be
+  // done before, and somebody of the block must know that.
+  for (const BlockState &block : group.blocks)
+    for (const auto &[from, touch] : block.remote) {
+      bool isKnown = false;
+      for (const WarpState &warp : block.warps)
+        for (const Cohort &cohort : warp.cohorts)
+          isKnown = isKnown || cohort.knowledge.base.knows(from, touch.laneOf(0), touch.epoch);
+      if (!isKnown)
+        reportSimple(FindingKind::unfinished, touch, 0,
+                     concat("the shared memory of block ", listed(block.id),
+                            " is accessed by another block, and may have ended before"),
+                     0,
+                     "barrier.cluster.arrive and barrier.cluster.wait after the last access to "
+                     "memory of other blocks");
+    }
   for (const BlockState &block : group.blocks)
     for (const auto &[offset, state] : block.mbarriers)
       if (state.isLive && state.expectedBytes != 0)

@@ -19,6 +19,7 @@ namespace tilewright::vgpu::check {
 
 struct BlockState;
 struct GroupState;
+struct Page;
 struct WarpState;
 
 using SharedKnowledge = std::shared_ptr<const Knowledge>;
@@ -34,12 +35,24 @@ struct Published {
   std::shared_ptr<const ForeignEpochs> foreign, foreignFenced;
 };
 
-/// Lanes of a warp that know the same.
+/// Up to which epoch of its warp each lane's own accesses are covered by its fences.
+struct OwnEpochs {
+  uint32_t fenced = 0, fencedGlobal = 0, released = 0, inits = 0;
+};
+
+/// What a fence would publish for a lane that executed it.
+struct FencePoint {
+  SharedKnowledge knowledge; // null: there was none
+  uint32_t epoch = 0;        // what the lane did before counts too
+  OwnEpochs own;
+};
+
+/// Lanes of a warp that know the same, each of its own accesses more than the others.
 struct Cohort {
   uint32_t mask = 0;
   Knowledge knowledge;
-  /// What the last fence of each scope (by number) would publish.
-  std::array<SharedKnowledge, 5> fences;
+  OwnEpochs own;
+  std::array<FencePoint, 5> fences; // the last one of each scope, by number
   /// What was read from flags and counts after the next fence.
   std::vector<Published> unacquired;
 };
@@ -74,13 +87,16 @@ struct MbarrierState {
   bool isLive = false;
   uint64_t count = 0;
   Touch init;
-  Knowledge arriving;                 // of the present phase and those before
-  std::map<uint64_t, Knowledge> over; // by phase, the last few
+  struct Carried {
+    Knowledge all;
+    Knowledge own; // by threads of the mbarrier's block alone
+  };
+  Carried arriving;                 // of the present phase and those before
+  std::map<uint64_t, Carried> over; // by phase, the last few
   uint64_t phase = 0;
   int64_t expectedBytes = 0;     // that were announced and have not come, all phases
   Touch expect;                  // the last announcement
   std::vector<Arrival> arrivals; // of the present phase
-  std::vector<std::pair<uint64_t, uint32_t>> completing; // phase, operation: not waited for yet
 };
 
 /// How an asynchronous operation became known to be complete.
@@ -103,7 +119,8 @@ struct AsyncState {
   std::vector<std::pair<uint32_t, SharedKnowledge>> issued; // of the lanes that issued it
   std::vector<CompletionMark> completions;
   std::vector<machine::AsyncId> after; // cp.async.mbarrier.arrive: what it comes after
-  bool touchesShared = false, writesGlobal = false, isWaitedFor = false;
+  bool usesAsyncProxy = false, writesGlobal = false;
+  std::vector<uint32_t> sharedOf; // indices of the blocks whose shared memory it touches
 };
 
 /// What a flag carries: who released what through it.
@@ -122,6 +139,8 @@ struct BlockState {
   std::unique_ptr<Sector[]> shared;
   uint32_t sectorCount = 0;
   std::vector<uint8_t> liveMbarriers; // by sector
+  /// The last access of each warp of another block to the shared memory of this one.
+  std::unordered_map<uint32_t, Touch> remote;
   std::array<std::deque<Generation>, machine::Chip::namedBarriers> barriers;
   std::unordered_map<uint32_t, MbarrierState> mbarriers; // by offset
 };
@@ -136,6 +155,12 @@ struct GroupState {
   std::unordered_map<uint32_t, std::unique_ptr<AsyncState>> operations;
   std::unordered_map<uint64_t, Flag> flags; // in shared memory
   uint32_t mbarrierSlots = 0;
+  /// Pages that were looked up; they stay where they are while a launch runs.
+  struct KnownPage {
+    uint64_t number = ~uint64_t(0);
+    Page *page = nullptr;
+  };
+  std::array<KnownPage, 64> pages;
 
   WarpState &warpOf(const machine::Warp &warp);
   BlockState *blockAt(const BlockState &from, uint32_t rank);

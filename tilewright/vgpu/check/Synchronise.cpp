@@ -24,20 +24,44 @@ static bool releases(Order order) {
   return order == Order::release || order == Order::acquireRelease || order == Order::sequential;
 }
 
+static void learn(Clock &clock, const WarpState &warp, uint32_t mask, uint32_t epoch) {
+  if (epoch == 0)
+    return;
+  if ((warp.allLanes & ~mask) == 0)
+    clock.learn(warp.groupIndex, epoch);
+  else
+    clock.learnLanes(warp.groupIndex, mask, epoch);
+}
+
+void Detector::publishOwn(const WarpState &warp, uint32_t mask, uint32_t epoch,
+                          const OwnEpochs &own, Knowledge &into) {
+  learn(into.base, warp, mask, epoch);
+  learn(into.fenced, warp, mask, own.fenced);
+  learn(into.fencedGlobal, warp, mask, own.fencedGlobal);
+  learn(into.released, warp, mask, own.released);
+  learn(into.inits, warp, mask, own.inits);
+}
+
 /// Adds what the lanes in `mask` know, and what they have done so far.
 void Detector::publish(WarpState &warp, uint32_t mask, Knowledge &into) {
   for (const Cohort &cohort : warp.cohorts)
-    if (cohort.mask & mask)
+    if (const uint32_t lanes = cohort.mask & mask) {
       into.join(cohort.knowledge);
-  if ((warp.allLanes & ~mask) == 0)
-    into.base.learn(warp.groupIndex, warp.epoch);
-  else
-    into.base.learnLanes(warp.groupIndex, mask, warp.epoch);
+      publishOwn(warp, lanes, warp.epoch, cohort.own, into);
+    }
+  learn(into.base, warp, mask, warp.epoch);
 }
 
 SharedKnowledge Detector::published(WarpState &warp, uint32_t mask) {
   auto knowledge = std::make_shared<Knowledge>();
   publish(warp, mask, *knowledge);
+  return knowledge;
+}
+
+SharedKnowledge Detector::publishedByFence(const WarpState &warp, uint32_t mask,
+                                           const FencePoint &fence) {
+  auto knowledge = std::make_shared<Knowledge>(*fence.knowledge);
+  publishOwn(warp, mask, fence.epoch, fence.own, *knowledge);
   return knowledge;
 }
 
@@ -66,8 +90,12 @@ void Detector::merge(WarpState &warp, uint32_t mask, const Knowledge *also) {
     }
     target->mask |= cohort.mask;
     target->knowledge.join(cohort.knowledge);
-    for (size_t i = 0; i < target->fences.size(); ++i)
-      target->fences[i].reset(); // a fence counts for who executed it
+    for (FencePoint &fence : target->fences)
+      fence = {}; // a fence counts for who executed it
+    target->own.fenced = std::min(target->own.fenced, cohort.own.fenced);
+    target->own.fencedGlobal = std::min(target->own.fencedGlobal, cohort.own.fencedGlobal);
+    target->own.released = std::min(target->own.released, cohort.own.released);
+    target->own.inits = std::min(target->own.inits, cohort.own.inits);
     cohort.mask = 0;
   }
   std::erase_if(warp.cohorts, [](const Cohort &cohort) { return cohort.mask == 0; });
@@ -112,7 +140,8 @@ void Detector::synchronise(const SyncEvent &event) {
         if (scopeReaches(event.scope, *warp.block, from.block, from.cluster))
           acquire(cohort, from);
       cohort.unacquired.clear();
-      cohort.fences[static_cast<size_t>(event.scope)] = published(warp, cohort.mask);
+      cohort.fences[static_cast<size_t>(event.scope)] = {
+          std::make_shared<Knowledge>(cohort.knowledge), warp.epoch, cohort.own};
     }
     endEpoch(warp);
     break;
@@ -122,18 +151,25 @@ void Detector::synchronise(const SyncEvent &event) {
     for (Cohort &cohort : warp.cohorts) {
       if (!(cohort.mask & event.mask))
         continue;
-      Knowledge own;
-      publish(warp, cohort.mask, own);
+      Knowledge &known = cohort.knowledge;
       if (event.proxy == Proxy::async) {
-        if (event.space != machine::Space::global)
-          cohort.knowledge.fenced.join(own.base);
-        if (event.space != machine::Space::shared)
-          cohort.knowledge.fencedGlobal.join(own.base);
+        if (event.space != machine::Space::global) {
+          known.fenced.join(known.base);
+          cohort.own.fenced = warp.epoch;
+        }
+        if (event.space != machine::Space::shared) {
+          known.fencedGlobal.join(known.base);
+          cohort.own.fencedGlobal = warp.epoch;
+        }
       } else if (event.proxy == Proxy::tensormap) {
-        if (releases(event.order))
-          cohort.knowledge.released.join(own.base);
-        if (acquires(event.order))
-          cohort.knowledge.acquired.join(own.released);
+        if (releases(event.order)) {
+          known.released.join(known.base);
+          cohort.own.released = warp.epoch;
+        }
+        if (acquires(event.order)) {
+          known.acquired.join(known.released);
+          learn(known.acquired, warp, cohort.mask, cohort.own.released);
+        }
       }
     }
     endEpoch(warp);
@@ -142,7 +178,7 @@ void Detector::synchronise(const SyncEvent &event) {
     split(warp, event.mask);
     for (Cohort &cohort : warp.cohorts)
       if (cohort.mask & event.mask)
-        cohort.knowledge.inits.learnLanes(warp.groupIndex, cohort.mask, warp.epoch);
+        cohort.own.inits = warp.epoch;
     endEpoch(warp);
     break;
   case SyncKind::barrierArrive:
@@ -175,9 +211,11 @@ void Detector::synchronise(const SyncEvent &event) {
       for (const Cohort &cohort : warp.cohorts)
         if (cohort.mask & event.mask) {
           generation.knowledge.inits.join(cohort.knowledge.inits);
+          learn(generation.knowledge.inits, warp, cohort.mask & event.mask, cohort.own.inits);
           for (const Scope scope : {Scope::cluster, Scope::gpu, Scope::sys})
-            if (const SharedKnowledge &fence = cohort.fences[static_cast<size_t>(scope)])
-              generation.knowledge.join(*fence);
+            if (const FencePoint &fence = cohort.fences[static_cast<size_t>(scope)];
+                fence.knowledge)
+              generation.knowledge.join(*publishedByFence(warp, cohort.mask & event.mask, fence));
         }
     }
     endEpoch(warp);
@@ -253,8 +291,10 @@ void Detector::asynchronous(const SyncEvent &event, WarpState &warp) {
     } else {
       auto knowledge = std::make_shared<Knowledge>();
       for (const Cohort &cohort : warp.cohorts)
-        if (cohort.mask & event.mask)
+        if (const uint32_t lanes = cohort.mask & event.mask) {
           knowledge->join(cohort.knowledge);
+          publishOwn(warp, lanes, 0, cohort.own, *knowledge);
+        }
       operation->issued.emplace_back(event.mask, std::move(knowledge));
     }
     group.operations[static_cast<uint32_t>(event.async)] = std::move(operation);
@@ -269,7 +309,6 @@ void Detector::asynchronous(const SyncEvent &event, WarpState &warp) {
       continue;
     operation->completions.push_back(
         {false, event.isReadOnly, warp.groupIndex, event.mask, warp.epoch});
-    operation->isWaitedFor = true;
     if (operation->writesGlobal && launch.hasOtherGroups) {
       std::lock_guard lock(launch.mutex);
       launch.finished[static_cast<uint32_t>(id)].push_back(
@@ -285,7 +324,6 @@ void Detector::completeByPhase(MbarrierState &state, machine::AsyncId id, uint64
   if (!operation)
     return;
   operation->completions.push_back({true, false, state.slot, 0, phase});
-  state.completing.emplace_back(phase, static_cast<uint32_t>(id));
   for (const machine::AsyncId before : operation->after)
     completeByPhase(state, before, phase);
 }
@@ -296,7 +334,7 @@ void Detector::useMbarrier(const SyncEvent &event, WarpState &warp, BlockState &
   if (!options.barriers || !state.isLive)
     return;
   const AsyncState *operation = event.async ? operationOf(event.async) : nullptr;
-  const bool isAsync = operation && operation->group != GroupKind::copy;
+  const bool isAsync = operation && operation->usesAsyncProxy;
   const uint32_t lanes = operation ? operation->mask : event.mask;
   const Touch &init = state.init;
   const auto initLane = static_cast<uint32_t>(init.firstLane);
@@ -305,9 +343,10 @@ void Detector::useMbarrier(const SyncEvent &event, WarpState &warp, BlockState &
     return;
   const uint32_t initWarp = group.blocks[found->second].warps[init.warp].groupIndex;
   bool isKnown = true, isFenced = true;
-  auto look = [&](const Knowledge &knowledge, uint32_t mask) {
-    const bool isInited = knowledge.inits.knows(initWarp, initLane, init.epoch);
+  auto look = [&](const Knowledge &knowledge, uint32_t mask, uint32_t ownInits) {
     const bool isOwn = initWarp == warp.groupIndex && mask == 1u << initLane;
+    const bool isInited =
+        (isOwn && ownInits >= init.epoch) || knowledge.inits.knows(initWarp, initLane, init.epoch);
     isKnown =
         isKnown && (isOwn || isInited || knowledge.base.knows(initWarp, initLane, init.epoch));
     isFenced = isFenced &&
@@ -315,11 +354,11 @@ void Detector::useMbarrier(const SyncEvent &event, WarpState &warp, BlockState &
   };
   if (operation) {
     for (const auto &[mask, knowledge] : operation->issued)
-      look(*knowledge, mask);
+      look(*knowledge, mask, 0);
   } else {
     for (const Cohort &cohort : warp.cohorts)
       if (cohort.mask & lanes)
-        look(cohort.knowledge, cohort.mask & lanes);
+        look(cohort.knowledge, cohort.mask & lanes, cohort.own.inits);
   }
   if (isKnown && isFenced)
     return;
@@ -368,14 +407,13 @@ void Detector::mbarrier(const SyncEvent &event, WarpState &warp) {
                       block->shared[offset / Sector::bytes], write, 0xffu << offset % Sector::bytes,
                       address - offset % Sector::bytes);
     }
-    const uint32_t slot = state.slot ? state.slot : ++group.mbarrierSlots;
+    // A new number: nobody knows a phase of it.
     state = {};
-    state.slot = slot;
+    state.slot = ++group.mbarrierSlots;
     state.isLive = true;
     state.count = event.count;
     state.init = now;
     block->liveMbarriers[offset / Sector::bytes] = 1;
-    // A slot that is used again begins with phases that nobody has seen.
     return;
   }
   if (event.kind == SyncKind::mbarrierInvalidate) {
@@ -409,17 +447,26 @@ void Detector::mbarrier(const SyncEvent &event, WarpState &warp) {
         completeByPhase(state, id, event.phase);
       break;
     }
-    if (releases(event.order) &&
-        scopeReaches(event.scope, *warp.block, block->linear, block->cluster)) {
-      publish(warp, event.mask, state.arriving);
+    // Without a scope it reaches whoever waits: libraries rely on that.
+    auto reaches = [&](Scope scope) {
+      return scope == Scope::none ||
+             scopeReaches(scope, *warp.block, block->linear, block->cluster);
+    };
+    Knowledge made;
+    if (releases(event.order) && reaches(event.scope)) {
+      publish(warp, event.mask, made);
     } else {
       for (const Cohort &cohort : warp.cohorts)
         if (cohort.mask & event.mask)
           for (size_t scope = 1; scope < cohort.fences.size(); ++scope)
-            if (cohort.fences[scope] &&
-                scopeReaches(static_cast<Scope>(scope), *warp.block, block->linear, block->cluster))
-              state.arriving.join(*cohort.fences[scope]);
+            if (cohort.fences[scope].knowledge && reaches(static_cast<Scope>(scope)))
+              made.join(*publishedByFence(warp, cohort.mask & event.mask, cohort.fences[scope]));
     }
+    state.arriving.all.join(made);
+    if (block == warp.block)
+      state.arriving.own.join(made);
+    else
+      block->remote[warp.groupIndex] = now;
     state.arrivals.push_back({warp.block->linear, warp.index, event.mask, event.count, now.place});
     endEpoch(warp);
     break;
@@ -441,13 +488,6 @@ void Detector::mbarrier(const SyncEvent &event, WarpState &warp) {
     break;
   case SyncKind::mbarrierWait: {
     useMbarrier(event, warp, *block, offset, state);
-    std::erase_if(state.completing, [&](const std::pair<uint64_t, uint32_t> &one) {
-      if (one.first > event.phase)
-        return false;
-      if (AsyncState *operation = operationOf(one.second))
-        operation->isWaitedFor = true;
-      return true;
-    });
     if (!acquires(event.order))
       break;
     split(warp, event.mask);
@@ -455,7 +495,7 @@ void Detector::mbarrier(const SyncEvent &event, WarpState &warp) {
     for (Cohort &cohort : warp.cohorts)
       if (cohort.mask & event.mask) {
         if (over != state.over.end())
-          cohort.knowledge.join(over->second);
+          cohort.knowledge.join(event.scope == Scope::cta ? over->second.own : over->second.all);
         cohort.knowledge.base.learnPhase(state.slot, event.phase);
       }
     break;
@@ -534,8 +574,8 @@ void Detector::flags(const MemoryEvent &event, WarpState &warp) {
     bool hasFence = false;
     for (const Cohort &cohort : warp.cohorts)
       if (cohort.mask & lanes)
-        for (const SharedKnowledge &fence : cohort.fences)
-          hasFence = hasFence || fence;
+        for (const FencePoint &fence : cohort.fences)
+          hasFence = hasFence || fence.knowledge;
     const bool publishes = writes && (releases(event.order) || hasFence);
     const bool isKnownEmpty =
         isGlobal ? launch.flagCount.load(std::memory_order_relaxed) == 0 : group.flags.empty();
@@ -580,10 +620,10 @@ void Detector::flags(const MemoryEvent &event, WarpState &warp) {
             makePublished(warp, published(warp, cohort.mask & lanes), event.scope, isGlobal));
       } else {
         for (size_t scope = 1; scope < cohort.fences.size(); ++scope)
-          if (cohort.fences[scope])
-            made.push_back(makePublished(warp, cohort.fences[scope],
-                                         std::min(static_cast<Scope>(scope), event.scope),
-                                         isGlobal));
+          if (cohort.fences[scope].knowledge)
+            made.push_back(makePublished(
+                warp, publishedByFence(warp, cohort.mask & lanes, cohort.fences[scope]),
+                std::min(static_cast<Scope>(scope), event.scope), isGlobal));
       }
     }
     if (made.empty() && found == all.end())

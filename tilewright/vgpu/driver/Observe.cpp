@@ -1,13 +1,19 @@
 #include "tilewright/vgpu/driver/Observe.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/driver/ObserveCount.h"
+#include "tilewright/vgpu/machine/ObserverList.h"
 
 #include <algorithm>
 
 namespace tilewright::vgpu::driver {
 
 // One row for each kind that exists; `start` makes what watches one launch.
-static constexpr std::array<ObservationKind, 0> kinds{};
+static constexpr std::array kinds{
+    ObservationKind{"count",
+                    "instructions, sectors, bank conflicts, tensor-core work and waits by line",
+                    startCounting},
+};
 
 std::span<const ObservationKind> observationKinds() { return kinds; }
 
@@ -31,18 +37,11 @@ Status checkObservationNames(const std::vector<std::string> &names) {
 
 namespace {
 /// Several observations of one launch as one.
-class Several final : public Observation, public machine::Observer {
+class Several final : public Observation {
 public:
-  explicit Several(std::vector<std::unique_ptr<Observation>> all) : all(std::move(all)) {}
-  machine::Observer &observer() override { return *this; }
-  void access(const machine::MemoryEvent &event) override {
-    for (const auto &one : all)
-      one->observer().access(event);
-  }
-  void synchronise(const machine::SyncEvent &event) override {
-    for (const auto &one : all)
-      one->observer().synchronise(event);
-  }
+  explicit Several(std::vector<std::unique_ptr<Observation>> all)
+      : all(std::move(all)), list(observersOf(this->all)) {}
+  machine::Observer &observer() override { return list; }
   Status finished(Status status) override {
     for (const auto &one : all)
       status = one->finished(std::move(status));
@@ -50,7 +49,15 @@ public:
   }
 
 private:
+  static std::vector<machine::Observer *>
+  observersOf(const std::vector<std::unique_ptr<Observation>> &all) {
+    std::vector<machine::Observer *> observers;
+    for (const std::unique_ptr<Observation> &one : all)
+      observers.push_back(&one->observer());
+    return observers;
+  }
   std::vector<std::unique_ptr<Observation>> all;
+  machine::ObserverList list;
 };
 } // namespace
 

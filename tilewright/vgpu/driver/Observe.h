@@ -18,8 +18,9 @@ struct LaunchFacts {
   std::string_view kernel;
   const machine::LaunchConfig &config; // with no observer yet
   int device = 0;
-  uint64_t stream = 0; // its number
-  uint64_t number = 0; // of the launch in this process, from 1
+  uint64_t stream = 0;           // its number
+  uint64_t number = 0;           // of the launch in this process, from 1
+  std::string_view reports = {}; // folder for files; empty: none
 };
 
 /// Watches one launch.

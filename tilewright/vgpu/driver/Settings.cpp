@@ -21,6 +21,12 @@ static constexpr Setting table[] = {
     {"TILEWRIGHT_VGPU_ARITHMETIC", "arithmetic", "exact|hopper", "of tensor cores (default exact)"},
     {"TILEWRIGHT_VGPU_CHECK", "check", "NAME,…",
      "what to check while kernels run (default nothing)"},
+    {"TILEWRIGHT_VGPU_REPORTS", "reports", "DIR",
+     "folder for what counting writes; without it the table is printed"},
+    {"TILEWRIGHT_VGPU_COMPLETION", "completion", "eager|latest|seeded",
+     "when asynchronous copies and wgmma happen: at once (default), as late as can be, at random"},
+    {"TILEWRIGHT_VGPU_SEED", "seed", "N",
+     "not 0: warps run in a random order that N decides (default 0)"},
     {"TILEWRIGHT_VGPU_ASYNC", "async", "0|1",
      "1: launches in the default stream return before they are done (default 0)"},
     {"TILEWRIGHT_VGPU_STICKY", "sticky", "0|1",
@@ -115,6 +121,14 @@ Result<Settings> Settings::fromEnvironment() {
   TILEWRIGHT_ASSIGN(settings.stickyErrors, flag("TILEWRIGHT_VGPU_STICKY", true));
   TILEWRIGHT_ASSIGN(settings.verbose, flag("TILEWRIGHT_VGPU_VERBOSE", false));
   settings.checks = split(valueOf("TILEWRIGHT_VGPU_CHECK").value_or(""));
+  settings.reportDirectory = valueOf("TILEWRIGHT_VGPU_REPORTS").value_or("");
+  const std::string completion = valueOf("TILEWRIGHT_VGPU_COMPLETION").value_or("eager");
+  if (completion != "eager" && completion != "latest" && completion != "seeded")
+    return refuse("TILEWRIGHT_VGPU_COMPLETION", completion, "eager, latest or seeded");
+  settings.completion = completion == "eager"    ? machine::Completion::eager
+                        : completion == "latest" ? machine::Completion::latest
+                                                 : machine::Completion::seeded;
+  TILEWRIGHT_ASSIGN(settings.seed, number("TILEWRIGHT_VGPU_SEED", 0, 0, UINT64_MAX));
   settings.summaryDirectory = valueOf("TILEWRIGHT_VGPU_SUMMARY").value_or("");
   return settings;
 }

@@ -23,6 +23,7 @@ static CUresult resultOf(const Status &status) {
   case Error::vgpuAccess:
     return CUDA_ERROR_ILLEGAL_ADDRESS;
   case Error::vgpuDeadlock:
+  case Error::vgpuLivelock:
     return CUDA_ERROR_LAUNCH_TIMEOUT;
   default:
     return CUDA_ERROR_LAUNCH_FAILED;
@@ -41,12 +42,20 @@ static void run(Context &context, const KernelWork &work) {
   config.dynamicSharedBytes = work.dynamicShared;
   config.cooperative = work.cooperative;
   config.arithmetic = driver.settings.arithmetic;
+  config.completion = driver.settings.completion;
+  config.seed = driver.settings.seed;
   config.pool = driver.pool.get();
   std::vector<const void *> arguments;
   for (const ParameterInfo &parameter : function.parameters)
     arguments.push_back(work.parameters.data() + parameter.offset);
 
-  const LaunchFacts facts{module, function.name, config, context.device.ordinal, 0, ++launches};
+  const LaunchFacts facts{module,
+                          function.name,
+                          config,
+                          context.device.ordinal,
+                          0,
+                          ++launches,
+                          driver.settings.reportDirectory};
   std::unique_ptr<Observation> observation = startObservation(driver.settings.checks, facts);
   if (observation)
     config.observer = &observation->observer();

@@ -290,6 +290,20 @@ static bool fallsThrough(const Instruction &instruction) {
   return !leaves || instruction.guarded;
 }
 
+/// Where it matters which warp comes first.
+static bool isPreempted(const Instruction &instruction) {
+  switch (ptx::rowOf(instruction).klass) {
+  case ptx::InstructionClass::memory:
+  case ptx::InstructionClass::atomic:
+  case ptx::InstructionClass::asyncCopy:
+  case ptx::InstructionClass::barrier:
+  case ptx::InstructionClass::matrix:
+    return true;
+  default:
+    return false;
+  }
+}
+
 Status Decoder::run() {
   layoutRegisters();
   layoutLocals();
@@ -326,6 +340,8 @@ Status Decoder::run() {
     handler = ptx::rowOf(*instruction).handler;
     if (joins[i] || handler == Handler::call)
       knownAddresses.clear();
+    if (options.preempted && isPreempted(*instruction))
+      emitUnguarded(Operation::preempt);
     if (options.counted)
       emit(Operation::countOp).imm = function.firstInstruction + i;
     if (!ofMatrices.empty())

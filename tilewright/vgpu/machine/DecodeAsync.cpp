@@ -30,7 +30,7 @@ Status Decoder::mbarrier() {
   const Scope scope = scopeOf(*instruction);
   const bool isWait = handler == Handler::mbarrierWait;
   form.order = order != Order::weak ? order : isWait ? Order::acquire : Order::release;
-  form.scope = scope == Scope::none ? Scope::cta : scope;
+  form.scope = scope; // none: not said
   const Space space = spaceOf(*instruction, spaceWord(*instruction, 0));
   switch (handler) {
   case Handler::mbarrierInit:

@@ -178,7 +178,7 @@ private:
     if (!hasRunnable(warp))
       return false;
     const int32_t quantum =
-        grid.seed ? 1 + static_cast<int32_t>(group.nextRandom() % 128) : warpQuantum;
+        grid.seed ? 1 + static_cast<int32_t>(group.nextRandom() % 64) : warpQuantum;
     warp.budget = quantum;
     if (chooseFragment(warp))
       warp.current.pc->run(warp, warp.current.pc, warp.current.frame->registers, warp.current.mask);
@@ -296,6 +296,7 @@ Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &c
   DecodeOptions options;
   options.observed = config.observer != nullptr;
   options.counted = config.observer && config.observer->countsInstructions();
+  options.preempted = config.seed != 0;
   options.deferred = config.completion != Completion::eager;
   if (!config.instructionSet.empty())
     options.handlers = handlersFor(config.instructionSet);

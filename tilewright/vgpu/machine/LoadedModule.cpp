@@ -123,7 +123,8 @@ Result<const Program *> LoadedModule::kernel(std::string_view name, const Decode
   std::lock_guard lock(mutex);
   std::string key =
       concat(name, options.observed ? " observed " : " ", options.deferred ? "deferred " : "",
-             options.counted ? "counted " : "", options.handlers.value_or(handlersForHost()));
+             options.counted ? "counted " : "", options.preempted ? "preempted " : "",
+             options.handlers.value_or(handlersForHost()));
   if (auto it = programs.find(key); it != programs.end())
     return static_cast<const Program *>(it->second.get());
   const ptx::Function *function = module.findDefinition(name);

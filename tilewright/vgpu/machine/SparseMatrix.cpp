@@ -11,6 +11,7 @@
 #include "tilewright/vgpu/machine/WarpMatrix.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/machine/AsyncQueue.h"
 #include "tilewright/vgpu/machine/MatrixDescriptor.h"
 
 #include <bit>
@@ -144,7 +145,8 @@ After runSparseMma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uin
 /// r * rowStep + c * columnStep.
 static bool readShared(Warp &warp, const Op *op, uint64_t bits, Modifier type, bool isTransposed,
                        unsigned first, unsigned rows, unsigned columns, double sign, double *to,
-                       size_t rowStep, size_t columnStep) {
+                       size_t rowStep, size_t columnStep, AsyncId id) {
+  AccessTeller teller(warp, op, AccessKind::read, Proxy::async, id);
   const MatrixDescriptor descriptor(bits);
   if (descriptor.baseOffset != 0) {
     fault(warp, op, Error::vgpuFault,
@@ -164,7 +166,7 @@ static bool readShared(Warp &warp, const Op *op, uint64_t bits, Modifier type, b
         return false;
       }
       if ((isTransposed ? first + r : c) % per == 0)
-        observeRange(warp, op, 0, Space::shared, place, 16, AccessKind::read, Proxy::async);
+        teller.range(flatAddress(warp, Space::shared, place), 16);
       uint32_t element = 0;
       std::memcpy(&element, warp.shared + place, bytes);
       to[r * rowStep + c * columnStep] = sign * elementValue(type, element);
@@ -172,29 +174,35 @@ static bool readShared(Warp &warp, const Op *op, uint64_t bits, Modifier type, b
   return true;
 }
 
-After runSparseWgmma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t active) {
-  const auto &form = *static_cast<const SparseForm *>(op->extra);
-  const MatrixForm &base = form.base;
+static bool performSparseWgmma(Warp &warp, const Op *op, std::byte *registers,
+                               const WgmmaIssue &issue, AsyncId id) {
+  SparseForm form = *static_cast<const SparseForm *>(op->extra);
+  MatrixForm &base = form.base;
+  const std::byte *kinds = registers; // where A and the metadata are
+  if (issue.a) {
+    kinds = issue.a;
+    for (uint32_t r = 0; r < base.a.size(); ++r)
+      base.a[r] = 128 * r;
+    form.metadata = 128 * static_cast<uint32_t>(base.a.size());
+  }
   const unsigned n = base.n, k = base.k;
   std::vector<double> kept(size_t(16) * k / 2), a(size_t(16) * k), b(size_t(k) * n),
       sums(size_t(16) * n);
-  const auto lane0 = static_cast<unsigned>(std::countr_zero(active));
   const double signA = base.negatesA ? -1 : 1, signB = base.negatesB ? -1 : 1;
   if (!base.aIsDescriptor)
-    readKept(base, registers, signA, kept.data());
-  else if (!readShared(warp, op, longWord(registers, base.aDescriptor, lane0), base.aType,
-                       base.transposesA, 16 * (warp.index % 4), 16, k / 2, signA, kept.data(),
-                       k / 2, 1))
-    return After::stop;
-  if (!spread(warp, op, form, registers, kept.data(), a.data()) ||
-      !readShared(warp, op, longWord(registers, base.bDescriptor, lane0), base.bType,
-                  base.transposesB, 0, n, k, signB, b.data(), 1, n))
-    return After::stop;
+    readKept(base, kinds, signA, kept.data());
+  else if (!readShared(warp, op, issue.aDescriptor, base.aType, base.transposesA,
+                       16 * (warp.index % 4), 16, k / 2, signA, kept.data(), k / 2, 1, id))
+    return false;
+  if (!spread(warp, op, form, kinds, kept.data(), a.data()) ||
+      !readShared(warp, op, issue.bDescriptor, base.bType, base.transposesB, 0, n, k, signB,
+                  b.data(), 1, n, id))
+    return false;
   const unsigned per = base.dType == Modifier::f16 ? 2 : 1;
   auto place = [&](unsigned lane, unsigned v) {
     return (lane / 4 + 8 * (v >> 1 & 1)) * n + 8 * (v >> 2) + 2 * (lane % 4) + (v & 1);
   };
-  if (predicateOf(registers, base.scaleD) >> lane0 & 1)
+  if (issue.adds)
     for (unsigned lane = 0; lane < 32; ++lane)
       for (unsigned v = 0; v < base.d.size() * per; ++v)
         sums[place(lane, v)] =
@@ -208,7 +216,14 @@ After runSparseWgmma(Warp &warp, const Op *op, std::byte *registers, uint32_t, u
                  << (16 * e);
       setWord(registers, base.d[r], lane, value);
     }
-  return After::next;
+  return true;
+}
+
+After runSparseWgmma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t active) {
+  const auto &form = *static_cast<const SparseForm *>(op->extra);
+  std::vector<uint32_t> copied = form.base.a;
+  copied.push_back(form.metadata);
+  return issueMatrix(warp, op, registers, active, form.base, copied, performSparseWgmma);
 }
 
 } // namespace tilewright::vgpu::machine

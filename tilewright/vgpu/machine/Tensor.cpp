@@ -347,10 +347,16 @@ After runTensormapCopy(Warp &warp, const Op *op, std::byte *registers, uint32_t,
          : nullptr;
   if (!from)
     return After::stop;
-  observeRange(warp, op, lane, form.from.space, laneAddress(form.from, registers, lane),
-               TensorMap::encodedBytes, AccessKind::read, Proxy::generic);
-  observeRange(warp, op, lane, form.to.space, laneAddress(form.to, registers, lane),
-               TensorMap::encodedBytes, AccessKind::write, Proxy::generic);
+  // Nothing says which of the lanes copies.
+  auto all = [&](const AddressForm &address, AccessKind kind) {
+    AccessTeller teller(warp, op, kind, Proxy::generic, 0);
+    for (uint32_t rest = active; rest != 0; rest &= rest - 1)
+      teller.lane(static_cast<uint32_t>(std::countr_zero(rest)),
+                  flatAddress(warp, address.space, laneAddress(address, registers, lane)),
+                  TensorMap::encodedBytes);
+  };
+  all(form.from, AccessKind::read);
+  all(form.to, AccessKind::write);
   std::memcpy(to, from, TensorMap::encodedBytes);
   // The copy is of the whole warp, and so is the fence.
   tell(warp, {.warp = warp,

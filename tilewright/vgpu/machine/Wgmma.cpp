@@ -124,30 +124,36 @@ bool performWgmma(Warp &warp, const Op *op, std::byte *registers, const WgmmaIss
   return true;
 }
 
-After runWgmma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t active) {
-  const auto &form = *static_cast<const MatrixForm *>(op->extra);
+After issueMatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t active,
+                  const MatrixForm &form, std::span<const uint32_t> copied, PerformMatrix perform) {
   const WgmmaIssue issue = issueWgmma(form, registers, active);
   AsyncQueue *queue = warp.block->group->async.get();
   if (!queue)
-    return performWgmma(warp, op, registers, issue, 0) ? After::next : After::stop;
+    return perform(warp, op, registers, issue, 0) ? After::next : After::stop;
 
   auto operation = std::make_unique<AsyncOperation>();
   operation->warp = &warp;
   operation->op = op;
   operation->mask = active;
   operation->group = GroupKind::matrix;
+  operation->performMatrix = perform;
   operation->registers = registers;
   operation->matrix = issue;
-  operation->matrixA.resize(form.a.size() * 128);
-  for (size_t r = 0; r < form.a.size(); ++r)
-    std::memcpy(operation->matrixA.data() + 128 * r, registers + form.a[r], 128);
-  if (!form.a.empty())
+  operation->matrixA.resize(copied.size() * 128);
+  for (size_t r = 0; r < copied.size(); ++r)
+    std::memcpy(operation->matrixA.data() + 128 * r, registers + copied[r], 128);
+  if (!copied.empty())
     operation->matrix.a = operation->matrixA.data();
   if (!queue->issue(std::move(operation)))
     return After::stop;
   if (warp.block->group->grid->observer)
     checkMatrixRegisters(warp, op, registers, active);
   return After::next;
+}
+
+After runWgmma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t active) {
+  const auto &form = *static_cast<const MatrixForm *>(op->extra);
+  return issueMatrix(warp, op, registers, active, form, form.a, performWgmma);
 }
 
 } // namespace tilewright::vgpu::machine

@@ -625,14 +625,40 @@ static void observeAccess(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   if (m != 0) {
     const auto &form = *static_cast<const ObserveForm *>(op->extra);
-    alignas(64) uint64_t addresses[32] = {};
-    for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
-      const int lane = std::countr_zero(rest);
-      addresses[lane] =
-          flatAddress(warp, form.address.space, addressOf(form.address, registers, lane));
+    const AddressForm &from = form.address;
+    Lanes<uint64_t> address;
+    if (from.bytes == 4)
+      address = castLanes<uint64_t>(get<uint32_t>(registers, from.slot) +
+                                    static_cast<uint32_t>(from.offset));
+    else
+      address = get<uint64_t>(registers, from.slot) + static_cast<uint64_t>(from.offset);
+    // One more, so that every lane has a neighbour.
+    alignas(64) uint64_t addresses[33];
+    auto *stored = reinterpret_cast<LanesOf<uint64_t>::Stored *>(addresses);
+    if (from.space == Space::shared) {
+      const uint64_t own = uint64_t(warp.block->rank + 1) << sharedOffsetBits;
+      const Lanes<uint64_t> tag = address & ~uint64_t(sharedOffsetMask);
+      *stored =
+          address | sharedWindow | (tag == uint64_t(0) ? Lanes<uint64_t>(own) : Lanes<uint64_t>(0));
+    } else {
+      *stored = address;
+      if (from.space != Space::global)
+        for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
+          const int lane = std::countr_zero(rest);
+          addresses[lane] = flatAddress(warp, from.space, addresses[lane]);
+        }
     }
-    warp.block->group->grid->observer->access(
-        {warp, op, m, addresses, form.bytes, form.kind, form.proxy, form.order, form.scope});
+    addresses[32] = 0;
+    Lanes<uint64_t> next;
+    std::memcpy(&next, addresses + 1, sizeof(next));
+    const Lanes<uint64_t> distance = next - *stored;
+    const uint32_t both = m & (m >> 1);
+    MemoryEvent event{warp,      op,         m,          addresses, form.bytes,
+                      form.kind, form.proxy, form.order, form.scope};
+    event.hasPattern = true;
+    event.follows = maskOf(distance == uint64_t(form.bytes)) & both;
+    event.repeats = maskOf(distance == uint64_t(0)) & both;
+    warp.block->group->grid->observer->access(event);
   }
   VGPU_NEXT;
 }
