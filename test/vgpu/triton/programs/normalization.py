@@ -39,7 +39,7 @@ def layer_norm_reference(x, weight, bias, epsilon):
     return (v - mean[:, None]) * scale[:, None] * f64(weight) + f64(bias), mean, scale
 
 
-@program(within(3e-6, 2e-6, because="sums of 500 numbers of f32, a square root and a quotient of 2 ulp; outputs up to 8"))
+@program(within(3e-6, 2e-6, because="sums of 500 numbers of f32, a root and a quotient of 2 ulp; outputs up to 8"))
 def layer_norm_forward():
     rows, columns, epsilon = 17, 500, 1e-5
     x, weight, bias = normal(rows, columns), uniform(columns), normal(columns)
@@ -48,7 +48,7 @@ def layer_norm_forward():
     return list(zip((out, means, scales), layer_norm_reference(x, weight, bias, epsilon)))
 
 
-@program(within(2**-8, 1e-4, because="one rounding to bf16 (2^-9 of the value), bias and product may cancel"))
+@program(within(2**-8, 1e-4, because="one rounding to bf16 (2^-8 of the value), bias and product may cancel"))
 def layer_norm_forward_bf16():
     rows, columns, epsilon = 6, 256, 1e-5
     x, weight, bias = normal(rows, columns, dtype=bfloat16), uniform(columns), normal(columns)
@@ -168,7 +168,7 @@ def rms_norm_backward_kernel(x, dy, weight, dx, dweight, columns, epsilon, BLOCK
     tl.atomic_add(dweight + c, g * unit, mask=inside)
 
 
-@program(within(1e-5, 2e-5, because="sums of 200 (dx) and 30 (dweight, in any order) numbers of f32 that nearly cancel"))
+@program(within(1e-5, 2e-5, because="sums of 200 (dx) and 30 (dweight, in any order) numbers of f32 that cancel"))
 def rms_norm_backward():
     rows, columns, epsilon = 30, 200, 1e-6
     x, dy, weight = normal(rows, columns), normal(rows, columns), normal(columns)
