@@ -10,7 +10,7 @@ namespace tilewright::vgpu::forms {
 /// Runs kernel "k" with one pointer to `words` results and compares them.
 static void runWords(Session &session, const Form &form, const std::string &text,
                      const std::vector<uint32_t> &expected, machine::LaunchConfig config) {
-  std::unique_ptr<machine::LoadedModule> module = load(session, form, text);
+  std::shared_ptr<machine::LoadedModule> module = load(session, form, text);
   if (!module)
     return;
   std::vector<uint32_t> out(expected.size() + 4, 0xdead);
@@ -27,7 +27,7 @@ static void runWords(Session &session, const Form &form, const std::string &text
       return;
     }
   }
-  session.coverage.addModule(module->source());
+  session.coverage.addModule(module->source(), session.kernel);
 }
 
 static std::string head(const std::string &shared) {
@@ -139,7 +139,6 @@ static void runPlain(Session &session, const Form &form) {
                            ";\nst.global.u32 [%a1], %x1;\nret;\n}\n";
   std::string withLimit = text;
   // setmaxnreg wants a kernel that says how many threads it has.
-  withLimit.insert(withLimit.find(") {"), "");
   const size_t at = withLimit.find(") {");
   withLimit.replace(at, 3, ") .maxntid 128, 1, 1 {");
   std::vector<uint32_t> expected;

@@ -15,7 +15,7 @@ static std::string head(const std::string &before = "") {
 
 static void runWords(Session &session, const Form &form, const std::string &text,
                      uint32_t (*expected)(uint32_t thread)) {
-  std::unique_ptr<machine::LoadedModule> module = load(session, form, text);
+  std::shared_ptr<machine::LoadedModule> module = load(session, form, text);
   if (!module)
     return;
   std::vector<uint32_t> out(threads);
@@ -29,7 +29,7 @@ static void runWords(Session &session, const Form &form, const std::string &text
     if (out[t] != expected(t))
       return session.fail(form, concat("thread ", t, " has ", out[t], ", expected ", expected(t)));
   }
-  session.coverage.addModule(module->source());
+  session.coverage.addModule(module->source(), session.kernel);
 }
 
 static const std::string finish = "st.global.u32 [%a1], %x1;\nret;\n}\n";
@@ -148,7 +148,7 @@ static void runForm(Session &session, const Form &form) {
 
 /// trap ends the launch, and says where.
 static void runTrap(Session &session, const Form &form) {
-  std::unique_ptr<machine::LoadedModule> module =
+  std::shared_ptr<machine::LoadedModule> module =
       load(session, form, head() + "setp.eq.u32 %p1, %i, 3;\n@%p1 " + form.name() + ";\nret;\n}\n");
   if (!module)
     return;
@@ -156,8 +156,8 @@ static void runTrap(Session &session, const Form &form) {
   uint32_t *pout = &word;
   const void *arguments[] = {&pout};
   ++session.forms, ++session.values;
-  Status status =
-      machine::launch(*module, "k", {.grid = {1, 1, 1}, .block = {threads, 1, 1}}, arguments);
+  Status status = machine::launch(*module, session.kernel,
+                                  {.grid = {1, 1, 1}, .block = {threads, 1, 1}}, arguments);
   if (status.error() != Error::vgpuFault)
     session.fail(form, "the launch went on: " + status.toString());
   else
