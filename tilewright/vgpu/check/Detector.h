@@ -116,7 +116,7 @@ private:
                    uint32_t offset, MbarrierState &state);
   void asynchronous(const machine::SyncEvent &event, WarpState &warp);
   AsyncState *operationOf(machine::AsyncId id);
-  void completeByPhase(MbarrierState &state, machine::AsyncId id, uint64_t phase);
+  void completeByPhase(MbarrierState &state, machine::AsyncId id, uint64_t phase, uint32_t lanes);
   bool isKnownIn(const BlockState &block, const AsyncState &operation) const;
 
   // Explain.cpp

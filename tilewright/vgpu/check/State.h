@@ -94,9 +94,11 @@ struct MbarrierState {
   Carried arriving;                 // of the present phase and those before
   std::map<uint64_t, Carried> over; // by phase, the last few
   uint64_t phase = 0;
-  int64_t expectedBytes = 0;     // that were announced and have not come, all phases
-  Touch expect;                  // the last announcement
-  std::vector<Arrival> arrivals; // of the present phase
+  int64_t expectedBytes = 0; // that were announced and have not come, all phases
+  Touch expect;              // the last announcement
+  Arrival last;              // the last arrival, with its epoch and phase
+  uint64_t lastPhase = 0;
+  uint32_t lastEpoch = 0;
 };
 
 /// How an asynchronous operation became known to be complete.
