@@ -221,8 +221,24 @@ static CUresult beginCapture(CUstream handle, CUstreamCaptureMode mode,
   return CUDA_SUCCESS;
 }
 
+/// The streams that take part in a capture beside its origin. A copy, so that no lock of
+/// the capture is held while their own is taken.
+static std::vector<std::shared_ptr<Stream>> forkedStreams(Capture &capture) {
+  std::lock_guard lock(capture.mutex);
+  std::vector<std::shared_ptr<Stream>> streams;
+  for (const std::weak_ptr<Stream> &weak : capture.forked)
+    if (std::shared_ptr<Stream> stream = weak.lock())
+      streams.push_back(std::move(stream));
+  return streams;
+}
+
 /// Whether all that forked streams have is waited for by the origin.
 static bool isJoined(Capture &capture, const std::vector<void *> &originTips) {
+  std::vector<void *> forkedTips;
+  for (const std::shared_ptr<Stream> &stream : forkedStreams(capture)) {
+    std::lock_guard lock(stream->captureMutex);
+    forkedTips.insert(forkedTips.end(), stream->captureTips.begin(), stream->captureTips.end());
+  }
   std::lock_guard lock(capture.graph->mutex);
   std::set<GraphNode *> reached;
   std::vector<GraphNode *> open = nodesOf(*capture.graph, originTips);
@@ -232,14 +248,9 @@ static bool isJoined(Capture &capture, const std::vector<void *> &originTips) {
     if (reached.insert(node).second)
       open.insert(open.end(), node->dependencies.begin(), node->dependencies.end());
   }
-  std::lock_guard captureLock(capture.mutex);
-  for (const std::weak_ptr<Stream> &weak : capture.forked)
-    if (std::shared_ptr<Stream> stream = weak.lock()) {
-      std::lock_guard streamLock(stream->captureMutex);
-      for (GraphNode *node : nodesOf(*capture.graph, stream->captureTips))
-        if (!reached.count(node))
-          return false;
-    }
+  for (GraphNode *node : nodesOf(*capture.graph, forkedTips))
+    if (!reached.count(node))
+      return false;
   return true;
 }
 
@@ -325,12 +336,8 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph *result) {
     return fail(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "the capture was begun by another thread");
   const bool joined = isJoined(*capture, tips);
   leave(*stream);
-  {
-    std::lock_guard lock(capture->mutex);
-    for (const std::weak_ptr<Stream> &weak : capture->forked)
-      if (std::shared_ptr<Stream> forked = weak.lock())
-        leave(*forked);
-  }
+  for (const std::shared_ptr<Stream> &forked : forkedStreams(*capture))
+    leave(*forked);
   {
     ActiveCaptures &captures = active();
     std::lock_guard lock(captures.mutex);

@@ -242,6 +242,56 @@ TEST_F(GraphTest, ExecutableGraphsAreChangedInPlace) {
   EXPECT_CUDA(cuda().cuGraphUpload(exec, nullptr));
 }
 
+TEST_F(GraphTest, EveryKindOfNodeCanBeChanged) {
+  const CUgraph graph = newGraph(), child = newGraph(), otherChild = newGraph();
+  addFill(child, {}, 60);
+  addFill(otherChild, {}, 61);
+  const CUevent one = event(), two = event();
+  std::atomic<int> calls = 0, otherCalls = 0;
+  auto count = [](void *counter) { ++*static_cast<std::atomic<int> *>(counter); };
+  int first = 0, second = 0;
+  CUDA_MEMCPY3D copy{};
+  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+  copy.srcDevice = data;
+  copy.dstHost = &first;
+  copy.WidthInBytes = 4;
+  copy.Height = copy.Depth = 1;
+  CUDA_HOST_NODE_PARAMS host{count, &calls};
+  CUgraphNode childNode = nullptr, copyNode = nullptr, hostNode = nullptr, waitNode = nullptr,
+              recordNode = nullptr;
+  EXPECT_CUDA(cuda().cuGraphAddChildGraphNode(&childNode, graph, nullptr, 0, child));
+  EXPECT_CUDA(cuda().cuGraphAddMemcpyNode(&copyNode, graph, &childNode, 1, &copy, context));
+  EXPECT_CUDA(cuda().cuGraphAddHostNode(&hostNode, graph, &copyNode, 1, &host));
+  EXPECT_CUDA(cuda().cuGraphAddEventWaitNode(&waitNode, graph, &hostNode, 1, one));
+  EXPECT_CUDA(cuda().cuGraphAddEventRecordNode(&recordNode, graph, &waitNode, 1, one));
+  // In the graph itself.
+  copy.dstHost = &second;
+  host.userData = &otherCalls;
+  EXPECT_CUDA(cuda().cuGraphMemcpyNodeSetParams(copyNode, &copy));
+  EXPECT_CUDA(cuda().cuGraphHostNodeSetParams(hostNode, &host));
+  EXPECT_CUDA(cuda().cuGraphEventWaitNodeSetEvent(waitNode, two));
+  const CUgraphExec exec = instantiate(graph);
+  run(exec);
+  EXPECT_EQ(first, 0);
+  EXPECT_EQ(second, 60);
+  EXPECT_EQ(otherCalls, 1);
+  // In what was made of it.
+  copy.dstHost = &first;
+  host.userData = &calls;
+  EXPECT_CUDA(cuda().cuGraphExecMemcpyNodeSetParams(exec, copyNode, &copy, context));
+  EXPECT_CUDA(cuda().cuGraphExecHostNodeSetParams(exec, hostNode, &host));
+  EXPECT_CUDA(cuda().cuGraphExecEventWaitNodeSetEvent(exec, waitNode, one));
+  EXPECT_CUDA(cuda().cuGraphExecEventRecordNodeSetEvent(exec, recordNode, two));
+  EXPECT_CUDA(cuda().cuGraphExecChildGraphNodeSetParams(exec, childNode, otherChild));
+  EXPECT_EQ(cuda().cuGraphExecChildGraphNodeSetParams(exec, childNode, newGraph()),
+            CUDA_ERROR_INVALID_VALUE);
+  run(exec);
+  EXPECT_EQ(first, 61);
+  EXPECT_EQ(calls, 1);
+  EXPECT_CUDA(cuda().cuEventSynchronize(two));
+}
+
 TEST_F(GraphTest, UpdateTakesOverWhatHasTheSameShape) {
   const CUgraph first = newGraph(), second = newGraph(), other = newGraph();
   addKernel(first, {addFill(first, {}, 1)}, 32);

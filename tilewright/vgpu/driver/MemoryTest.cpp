@@ -245,6 +245,55 @@ TEST_F(MemoryTest, BoxesAreCopied) {
   EXPECT_EQ(cuda().cuMemcpy3D_v2(&box), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(MemoryTest, CopiesInTheOrderOfAStream) {
+  const CUstream order = stream();
+  void *host = nullptr;
+  EXPECT_CUDA(cuda().cuMemAllocHost_v2(&host, 64));
+  std::memset(host, 3, 64);
+  const CUdeviceptr first = allocate(64), second = allocate(64);
+  EXPECT_CUDA(cuda().cuMemcpyHtoDAsync_v2(first, host, 64, order));
+  EXPECT_CUDA(cuda().cuMemcpyAsync(second, first, 32, order));
+  CUDA_MEMCPY2D rows{};
+  rows.srcMemoryType = rows.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  rows.srcDevice = first;
+  rows.dstDevice = second + 32;
+  rows.srcPitch = rows.dstPitch = 8;
+  rows.WidthInBytes = 4;
+  rows.Height = 2;
+  EXPECT_CUDA(cuda().cuMemcpy2DAsync_v2(&rows, order));
+  CUDA_MEMCPY3D box{};
+  box.srcMemoryType = box.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  box.srcDevice = first;
+  box.dstDevice = second + 48;
+  box.WidthInBytes = 2;
+  box.Height = box.Depth = 1;
+  EXPECT_CUDA(cuda().cuMemcpy3DAsync_v2(&box, order));
+  CUDA_MEMCPY3D_PEER peer{};
+  peer.srcMemoryType = peer.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  peer.srcDevice = first;
+  peer.dstDevice = second + 56;
+  peer.srcContext = peer.dstContext = context;
+  peer.WidthInBytes = 1;
+  peer.Height = peer.Depth = 1;
+  EXPECT_CUDA(cuda().cuMemcpy3DPeerAsync(&peer, order));
+  peer.srcContext = nullptr;
+  EXPECT_EQ(cuda().cuMemcpy3DPeerAsync(&peer, order), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_CUDA(cuda().cuStreamSynchronize(order));
+  std::array<char, 64> bytes{};
+  EXPECT_CUDA(cuda().cuMemcpyDtoH_v2(bytes.data(), second, 64));
+  EXPECT_EQ(bytes[31], 3);
+  EXPECT_EQ(bytes[35], 3);
+  EXPECT_EQ(bytes[43], 3);
+  EXPECT_EQ(bytes[49], 3);
+  EXPECT_EQ(bytes[56], 3);
+  const unsigned on = 1;
+  EXPECT_CUDA(cuda().cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, first));
+  EXPECT_EQ(cuda().cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_CONTEXT, first),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_CUDA(cuda().cuMemFreeHost(host));
+  EXPECT_EQ(cuda().cuMemFreeHost(host), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(MemoryTest, FillsOfAllSizes) {
   const CUdeviceptr address = allocate(64);
   std::array<uint8_t, 64> bytes{};

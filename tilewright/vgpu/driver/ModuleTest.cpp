@@ -115,6 +115,7 @@ TEST_F(ModuleTest, FunctionsTellTheirFacts) {
   EXPECT_EQ(state, CU_FUNCTION_LOADING_STATE_LOADED);
   EXPECT_CUDA(cuda().cuFuncLoad(many));
   EXPECT_CUDA(cuda().cuFuncSetCacheConfig(many, CU_FUNC_CACHE_PREFER_SHARED));
+  EXPECT_CUDA(cuda().cuFuncSetSharedMemConfig(many, CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE));
 }
 
 TEST_F(ModuleTest, RegistersAreThosePtxasCounted) {
@@ -208,6 +209,12 @@ TEST_F(ModuleTest, OccupancyIsThatOfTheChip) {
   EXPECT_EQ(blocks(1024, 0), 1);
   EXPECT_EQ(blocks(256, 0), 4);
   EXPECT_EQ(blocks(32, 0), 32);
+  int flagged = 0;
+  EXPECT_CUDA(cuda().cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+      &flagged, wide, 256, 0, CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE));
+  EXPECT_EQ(flagged, 4);
+  EXPECT_EQ(cuda().cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&flagged, wide, 256, 0, 8),
+            CUDA_ERROR_INVALID_VALUE);
   // 228 KiB of shared memory, 1 KiB of each block is the system's.
   EXPECT_EQ(blocks(32, 100 * 1024), 2);
   EXPECT_EQ(blocks(32, 113 * 1024), 2);
@@ -390,6 +397,36 @@ TEST_F(ModuleTest, LibrariesAreOnAllDevices) {
   EXPECT_CUDA(cuda().cuLibraryUnload(library));
   EXPECT_EQ(cuda().cuLibraryUnload(library), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(cuda().cuKernelGetName(&name, addOne), CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_F(ModuleTest, FatBinariesAndFiles) {
+  const std::string path =
+      std::string(TILEWRIGHT_SOURCE_DIR) + "/tilewright/vgpu/driver/binaries/scale-speed.fatbin";
+  CUlibrary library = nullptr;
+  EXPECT_CUDA(cuda().cuLibraryLoadFromFile(&library, path.c_str(), nullptr, nullptr, 0, nullptr,
+                                           nullptr, 0));
+  CUkernel kernel = nullptr;
+  EXPECT_CUDA(cuda().cuLibraryGetKernel(&kernel, library, "scale"));
+  std::ifstream in(path, std::ios::binary);
+  const std::string image(std::istreambuf_iterator<char>(in), {});
+  CUmodule module = nullptr;
+  EXPECT_CUDA(cuda().cuModuleLoadFatBinary(&module, image.data()));
+  const CUdeviceptr data = allocate(128);
+  EXPECT_CUDA(cuda().cuMemsetD32_v2(data, 0x40400000, 32)); // 3.0f
+  EXPECT_CUDA(launch(function(module, "scale"), nullptr, 1, data, 2.0f, 32));
+  EXPECT_EQ(ints(data, 32)[31], 0x40c00000);
+  CUlinkState linker = nullptr;
+  EXPECT_CUDA(cuda().cuLinkCreate_v2(0, nullptr, nullptr, &linker));
+  EXPECT_CUDA(
+      cuda().cuLinkAddFile_v2(linker, CU_JIT_INPUT_FATBINARY, path.c_str(), 0, nullptr, nullptr));
+  void *linked = nullptr;
+  EXPECT_CUDA(cuda().cuLinkComplete(linker, &linked, nullptr));
+  EXPECT_CUDA(cuda().cuModuleLoadData(&module, linked));
+  EXPECT_CUDA(cuda().cuLinkDestroy(linker));
+  EXPECT_CUDA(cuda().cuLibraryUnload(library));
+  EXPECT_EQ(
+      cuda().cuLibraryLoadFromFile(&library, "/nowhere", nullptr, nullptr, 0, nullptr, nullptr, 0),
+      CUDA_ERROR_FILE_NOT_FOUND);
 }
 
 TEST_F(ModuleTest, TheLinkerHandsOneModuleOn) {

@@ -257,6 +257,25 @@ TEST_F(StartTest, LimitsAndConfigurationsAreKept) {
   EXPECT_CUDA(cuda().cuProfilerStop());
 }
 
+TEST_F(StartTest, WhatThereIsNotIsAnswered) {
+  CUdevice device = -1;
+  EXPECT_CUDA(cuda().cuDeviceGet(&device, 2));
+  EXPECT_EQ(device, 2);
+  EXPECT_EQ(cuda().cuDeviceGet(&device, -1), CUDA_ERROR_INVALID_DEVICE);
+  int support = 7;
+  EXPECT_CUDA(cuda().cuDeviceGetExecAffinitySupport(&support, CU_EXEC_AFFINITY_TYPE_SM_COUNT, 0));
+  EXPECT_EQ(support, 0);
+  char luid[8];
+  unsigned mask = 0;
+  EXPECT_EQ(cuda().cuDeviceGetLuid(luid, &mask, 0), CUDA_ERROR_NOT_SUPPORTED);
+  CUsharedconfig config{};
+  EXPECT_CUDA(cuda().cuCtxSetSharedMemConfig(static_cast<CUsharedconfig>(2)));
+  EXPECT_CUDA(cuda().cuCtxGetSharedMemConfig(&config));
+  EXPECT_EQ(config, 2);
+  EXPECT_EQ(cuda().cuCtxSetSharedMemConfig(static_cast<CUsharedconfig>(3)),
+            CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(StartTest, NewerWaysToMakeContexts) {
   CUcontext made = nullptr;
   CUexecAffinityParam affinity{CU_EXEC_AFFINITY_TYPE_SM_COUNT, 4};

@@ -156,7 +156,7 @@ done:
   .reg .pred %p<2>; .reg .b32 %r<2>; .reg .b64 %rd<2>;
   ld.param.u64 %rd1, [flag];
 again:
-  ld.acquire.sys.global.u32 %r1, [%rd1];
+  atom.acquire.sys.global.or.b32 %r1, [%rd1], 0;
   setp.eq.u32 %p1, %r1, 0;
   @%p1 bra again;
   ret;
@@ -165,8 +165,7 @@ again:
 {
   .reg .b32 %r<2>; .reg .b64 %rd<2>;
   ld.param.u64 %rd1, [flag];
-  mov.u32 %r1, 1;
-  st.release.sys.global.u32 [%rd1], %r1;
+  atom.release.sys.global.exch.b32 %r1, [%rd1], 1;
   ret;
 }
 .visible .entry wide(.param .u64 p, .param .u32 last)

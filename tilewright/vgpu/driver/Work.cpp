@@ -2,6 +2,7 @@
 
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/driver/Capture.h"
+#include "tilewright/vgpu/driver/Fault.h"
 #include "tilewright/vgpu/driver/Graph.h"
 #include "tilewright/vgpu/driver/Memory.h"
 #include "tilewright/vgpu/driver/Module.h"
@@ -62,7 +63,11 @@ static void run(Context &context, const KernelWork &work) {
   if (observation)
     config.observer = &observation->observer();
   const auto begin = std::chrono::steady_clock::now();
-  Status status = machine::launch(module, function.name, config, arguments);
+  Status status;
+  {
+    RunningKernel running(function.name);
+    status = machine::launch(module, function.name, config, arguments);
+  }
   noteLaunch(function.name, std::chrono::steady_clock::now() - begin);
   if (observation) {
     status = observation->finished(std::move(status));
