@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <functional>
+#include <map>
 #include <optional>
 #include <sstream>
 
@@ -126,10 +127,15 @@ std::string shortName(const Line &line) {
 }
 
 /// Calls `make(class, line)` for each mutant; an empty opcode is a deletion.
+/// `constants` are registers that only ever hold one number.
 void mutationsOf(const Line &line, uint32_t threads,
+                 const std::map<std::string, std::string> &constants,
                  const std::function<void(std::string, Line)> &make) {
   const std::string name = shortName(line);
-  const std::vector<std::string> args = operands(line);
+  std::vector<std::string> args = operands(line);
+  for (std::string &argument : args)
+    if (auto constant = constants.find(argument); constant != constants.end())
+      argument = constant->second;
   auto remove = [&] { make("delete " + name, {}); };
   auto changed = [&](size_t index, int64_t by, const std::string &what) {
     if (index >= args.size())
@@ -275,11 +281,22 @@ Result<std::vector<Mutant>> mutate(const std::string &text, std::string_view ker
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);)
     lines.push_back(line);
+  std::map<std::string, std::string> constants;
+  std::map<std::string, int> writes;
+  for (const ptx::Instruction &instruction : function->instructions) {
+    const Line line = takeApart(ptx::print(module, *function, instruction));
+    const std::vector<std::string> args = operands(line);
+    ++writes[args[0]];
+    if (line.opcode.starts_with("mov.") && line.guard.empty() && args.size() == 2 &&
+        number(args[1]))
+      constants[args[0]] = args[1];
+  }
+  std::erase_if(constants, [&](const auto &one) { return writes[one.first] != 1; });
   std::vector<Mutant> mutants;
   for (const ptx::Instruction &instruction : function->instructions) {
     const uint32_t at = instruction.position.line - 1;
     const Line line = takeApart(ptx::print(module, *function, instruction));
-    mutationsOf(line, threads, [&](std::string what, const Line &next) {
+    mutationsOf(line, threads, constants, [&](std::string what, const Line &next) {
       if (next.text() == line.text())
         return;
       Mutant mutant;

@@ -72,7 +72,7 @@ EncodedMap encode(const void *data, TensorElement element, TensorSwizzle swizzle
 }
 
 Ran runOnce(LoadedModule &module, const Kernel &kernel, Completion completion, uint64_t seed,
-            bool withChecks) {
+            bool withChecks, Log *log = nullptr) {
   const Words input = inputOf(kernel);
   const Buffer in(wordCount), out(wordCount), scratch(wordCount);
   std::memcpy(in.data(), input.data(), wordCount * 4);
@@ -89,6 +89,8 @@ Ran runOnce(LoadedModule &module, const Kernel &kernel, Completion completion, u
                       .maxSteps = 200'000};
   if (withChecks)
     config.observer = &checker;
+  if (log)
+    config.observer = log;
   const uint32_t *pin = in.data();
   uint32_t *pout = out.data(), *pscratch = scratch.data();
   EncodedMap mapA{}, mapB{};
@@ -134,6 +136,14 @@ Ran runAll(const Kernel &kernel, const std::string &text, uint32_t seeds, bool w
   return {};
 }
 } // namespace
+
+std::vector<Logged> logOf(const Kernel &kernel, const std::string &text) {
+  Result<std::unique_ptr<LoadedModule>> module = LoadedModule::create(text, "sm_90a");
+  Log log;
+  if (module.isOk())
+    runOnce(**module, kernel, Completion::eager, 0, false, &log);
+  return std::move(log.events);
+}
 
 Ran runIsolated(const Kernel &kernel, const std::string &text, uint32_t seeds, bool withChecks) {
   int ends[2];

@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_TEST_VGPU_MUTATION_RUN_H
 #define TILEWRIGHT_TEST_VGPU_MUTATION_RUN_H
 
+#include "Evidence.h"
 #include "Kernels.h"
 
 namespace tilewright::vgpu::mutation {
@@ -25,6 +26,9 @@ struct Ran {
 /// Runs under eager, latest and `seeds` seeded orders until something is found.
 /// `withChecks` false: only the machine and the result speak.
 Ran runIsolated(const Kernel &kernel, const std::string &text, uint32_t seeds, bool withChecks);
+
+/// What the kernel does, in the eager order.
+std::vector<Logged> logOf(const Kernel &kernel, const std::string &text);
 
 } // namespace tilewright::vgpu::mutation
 

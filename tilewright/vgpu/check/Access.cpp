@@ -42,6 +42,8 @@ void Detector::access(const MemoryEvent &event) {
   }
   if (event.order != Order::weak)
     flags(event, warp);
+  else if (logRead(event, warp))
+    return;
   if (warp.cohorts.size() == 1) {
     accessBy({*warp.block, warp, &warp.cohorts[0].knowledge, nullptr, warp.allLanes}, event,
              event.mask);
@@ -87,6 +89,14 @@ void Detector::accessBy(const Actor &actor, const MemoryEvent &event, uint32_t m
       run.length = (following + 1) * bytes;
       run.shift = static_cast<uint32_t>(std::countr_zero(bytes));
       rest &= ~(lanesBelow(following) << first << 1);
+      // Another row of lanes often accesses the same.
+      const uint32_t second = first + following + 1;
+      if (second < 32 && (rest >> second & 1) && event.addresses[second] == run.address &&
+          static_cast<uint32_t>(std::countr_one(follows >> second & rest >> second >> 1)) ==
+              following) {
+        run.isMany = true;
+        rest &= ~(lanesBelow(following + 1) << second);
+      }
     } else {
       // All others at the same place, neighbours or not, belong to it, unless they
       // begin a run of their own.
@@ -114,7 +124,9 @@ void Detector::accessRun(const Actor &actor, const MemoryEvent &event, const Run
   Touch touch;
   touch.block = actor.block.linear;
   touch.warp = static_cast<uint8_t>(actor.warp.index);
-  touch.epoch = actor.operation ? actor.operation->epoch : actor.warp.epoch;
+  touch.epoch = actor.operation ? actor.operation->epoch
+                : isReplay      ? replayEpoch
+                                : actor.warp.epoch;
   touch.op = actor.operation ? static_cast<uint32_t>(actor.operation->id) : 0;
   touch.place = launch.placeOf(event.op);
   touch.kind = static_cast<uint8_t>(event.kind) & 3;
@@ -156,6 +168,8 @@ void Detector::accessShared(const Actor &actor, const Touch &touch, const Run &r
   } else if (block != &actor.block) {
     block->remote[actor.warp.groupIndex] = inSector(touch, 0, 0, run.lane);
   }
+  if (touch.accessKind() != AccessKind::read)
+    beforeSharedWrite(actor, *block, touch);
   const uint64_t flat = run.address - offset;
   for (uint32_t at = offset, end = offset + static_cast<uint32_t>(run.length); at < end;) {
     const uint32_t base = at / Sector::bytes * Sector::bytes;
@@ -164,6 +178,11 @@ void Detector::accessShared(const Actor &actor, const Touch &touch, const Run &r
     const uint32_t index = base / Sector::bytes;
     Sector &sector = block->shared[index];
     const Touch here = inSector(touch, base, offset, run.lane);
+    if (isReplay) {
+      remember(sector, here, mask);
+      at = next;
+      continue;
+    }
     if (block->liveMbarriers[index])
       checkMbarrierBytes(actor, *block, here, base, mask);
     if (touch.accessKind() != AccessKind::write && (mask & ~sector.initialised) != 0 &&
@@ -297,6 +316,12 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now,
     return earlier.op == 0 && earlier.block == now.block && earlier.warp < knownWarps &&
            epochs[firstWarp + earlier.warp] >= earlier.epoch;
   };
+  // What many blocks read is seldom written, and then by one that none of them is
+  // ordered with. While no flag orders blocks at all, some of the readers are enough.
+  constexpr uint32_t mostForeignReaders = 4;
+  const bool isForeignReader = isRead && now.op == 0 && !now.isStrong && group.blocks.size() == 1 &&
+                               launch.flagCount.load(std::memory_order_relaxed) == 0;
+  uint32_t foreignReaders = 0, lastForeign = 0;
   for (uint32_t i = 0; i < sector.size();) {
     Entry &entry = sector[i];
     const Touch &earlier = entry.touch;
@@ -324,6 +349,10 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now,
         isThere = true;
       } else if (earlier.sameActor(now) && earlier.isMany && overlap == mask) {
         isThere = true; // several lanes read it already
+      } else if (isForeignReader && earlier.block != now.block && earlier.op == 0 &&
+                 !earlier.isStrong && entry.mask == mask) {
+        ++foreignReaders;
+        lastForeign = i;
       }
       ++i;
       continue;
@@ -375,7 +404,11 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now,
     }
     ++i;
   }
-  if (!isThere)
+  if (isThere)
+    return;
+  if (foreignReaders >= mostForeignReaders)
+    sector[lastForeign] = {now, mask};
+  else
     sector.add({now, mask});
 }
 

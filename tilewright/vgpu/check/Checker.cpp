@@ -57,6 +57,7 @@ void Checker::groupBegin(const Group &group) {
   LaunchState &launch = launchOf(*group.grid);
   auto state = std::make_unique<GroupState>();
   state->serial = nextSerial.fetch_add(1);
+  state->machineGroup = &group;
   state->blocks = std::vector<BlockState>(group.blocks.size());
   const uint64_t threads = machine::volume(group.grid->block);
   uint32_t warps = 0;

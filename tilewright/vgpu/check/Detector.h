@@ -75,6 +75,13 @@ private:
                           uint32_t offset, uint32_t mask);
   void flags(const machine::MemoryEvent &event, WarpState &warp);
 
+  // ReadLog.cpp
+  /// Writes a read down, if it is one that can be. Else it must be checked.
+  bool logRead(const machine::MemoryEvent &event, WarpState &warp);
+  void beforeSharedWrite(const Actor &actor, BlockState &block, const Touch &touch);
+  void replay(BlockState &block);
+  void remember(Sector &sector, const Touch &touch, uint32_t mask);
+
 public:
   // Order.cpp
   enum class Ordering : uint8_t { ordered, unfenced, unordered };
@@ -109,7 +116,7 @@ private:
                    uint32_t offset, MbarrierState &state);
   void asynchronous(const machine::SyncEvent &event, WarpState &warp);
   AsyncState *operationOf(machine::AsyncId id);
-  void completeByPhase(MbarrierState &state, machine::AsyncId id, uint64_t phase);
+  void completeByPhase(MbarrierState &state, machine::AsyncId id, uint64_t phase, uint32_t lanes);
   bool isKnownIn(const BlockState &block, const AsyncState &operation) const;
 
   // Explain.cpp
@@ -133,6 +140,8 @@ private:
   LaunchState &launch;
   GroupState &group;
   bool inShared = false; // the access that is looked at
+  bool isReplay = false; // it was made earlier, in this epoch
+  uint32_t replayEpoch = 0;
 };
 
 } // namespace tilewright::vgpu::check

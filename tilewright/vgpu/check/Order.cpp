@@ -49,15 +49,15 @@ bool Detector::knows(const Actor &actor, const Clock &clock, const Touch &earlie
   for (const CompletionMark &mark : operation.completions) {
     if (mark.isReadOnly && !earlier.isRead())
       continue;
+    // A lane waits for its own copies of cp.async alone.
+    const bool isOfLane = operation.group == GroupKind::copy && lane < 32;
+    if (isOfLane && !(mark.mask >> lane & 1))
+      continue;
     if (mark.isPhase) {
       if (clock.knowsPhase(mark.warp, mark.epoch))
         return true;
       continue;
     }
-    // A lane waits for its own copies of cp.async alone.
-    const bool isOfLane = operation.group == GroupKind::copy && lane < 32;
-    if (isOfLane && !(mark.mask >> lane & 1))
-      continue;
     const uint32_t witness = isOfLane ? lane : static_cast<uint32_t>(std::countr_zero(mark.mask));
     if (clock.knows(mark.warp, witness, static_cast<uint32_t>(mark.epoch)))
       return true;

@@ -94,9 +94,11 @@ struct MbarrierState {
   Carried arriving;                 // of the present phase and those before
   std::map<uint64_t, Carried> over; // by phase, the last few
   uint64_t phase = 0;
-  int64_t expectedBytes = 0;     // that were announced and have not come, all phases
-  Touch expect;                  // the last announcement
-  std::vector<Arrival> arrivals; // of the present phase
+  int64_t expectedBytes = 0; // that were announced and have not come, all phases
+  Touch expect;              // the last announcement
+  Arrival last;              // the last arrival, with its epoch and phase
+  uint64_t lastPhase = 0;
+  uint32_t lastEpoch = 0;
 };
 
 /// How an asynchronous operation became known to be complete.
@@ -128,6 +130,31 @@ struct Flag {
   std::vector<Published> published;
 };
 
+/// Reads of a block's own shared memory that were found to come after all writes to
+/// it, written down one after the other and not yet entered into the sectors.
+///
+/// Most kernels read a tile many times between two barriers, and after the second one
+/// everybody knows of all these reads: then no write can conflict with them, and they
+/// are forgotten without ever being looked at. When a write comes that somebody does
+/// not know to be after them, they are entered as if they had been all along.
+struct ReadLog {
+  struct Record {
+    const machine::Op *op = nullptr;
+    uint32_t epoch = 0, mask = 0, follows = 0, repeats = 0;
+    uint16_t bytes = 0, warp = 0;
+    uint32_t offsets[32];
+  };
+  bool isOn = true;
+  uint32_t replays = 0;
+  uint32_t initialisedBelow = 0; // bytes from the beginning that were all written
+  uint64_t writes = 0;           // events
+  std::vector<Record> records;
+  // By warp: the epochs of the last read here and of the last write, 0 for none, and
+  // how many writes there were when the warp knew all of them.
+  std::vector<uint32_t> lastRead, lastWrite;
+  std::vector<uint64_t> writesSeen;
+};
+
 struct BlockState {
   GroupState *group = nullptr;
   uint32_t linear = 0;
@@ -139,6 +166,7 @@ struct BlockState {
   std::unique_ptr<Sector[]> shared;
   uint32_t sectorCount = 0;
   std::vector<uint8_t> liveMbarriers; // by sector
+  ReadLog log;
   /// The last access of each warp of another block to the shared memory of this one.
   std::unordered_map<uint32_t, Touch> remote;
   std::array<std::deque<Generation>, machine::Chip::namedBarriers> barriers;
@@ -148,6 +176,7 @@ struct BlockState {
 /// The blocks that one thread runs.
 struct GroupState {
   uint64_t serial = 0;
+  const machine::Group *machineGroup = nullptr;
   uint32_t program = 0;
   std::vector<BlockState> blocks;
   std::unordered_map<uint32_t, uint32_t> byLinear; // index in blocks

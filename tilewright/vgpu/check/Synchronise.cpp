@@ -319,13 +319,14 @@ void Detector::asynchronous(const SyncEvent &event, WarpState &warp) {
 
 // mbarriers.
 
-void Detector::completeByPhase(MbarrierState &state, machine::AsyncId id, uint64_t phase) {
+void Detector::completeByPhase(MbarrierState &state, machine::AsyncId id, uint64_t phase,
+                               uint32_t lanes) {
   AsyncState *operation = operationOf(id);
   if (!operation)
     return;
-  operation->completions.push_back({true, false, state.slot, 0, phase});
+  operation->completions.push_back({true, false, state.slot, lanes, phase});
   for (const machine::AsyncId before : operation->after)
-    completeByPhase(state, before, phase);
+    completeByPhase(state, before, phase, lanes);
 }
 
 /// Whoever uses an mbarrier must know that it was initialised.
@@ -442,9 +443,9 @@ void Detector::mbarrier(const SyncEvent &event, WarpState &warp) {
     if (event.async != 0 || !event.operations.empty()) {
       // cp.async.mbarrier.arrive: for the copies alone.
       if (event.operations.empty())
-        completeByPhase(state, event.async, event.phase);
+        completeByPhase(state, event.async, event.phase, event.mask);
       for (const machine::AsyncId id : event.operations)
-        completeByPhase(state, id, event.phase);
+        completeByPhase(state, id, event.phase, event.mask);
       break;
     }
     // Without a scope it reaches whoever waits: libraries rely on that.
@@ -467,7 +468,19 @@ void Detector::mbarrier(const SyncEvent &event, WarpState &warp) {
       state.arriving.own.join(made);
     else
       block->remote[warp.groupIndex] = now;
-    state.arrivals.push_back({warp.block->linear, warp.index, event.mask, event.count, now.place});
+    // The lanes of one instruction serve one phase, unless the count is wrong.
+    if (options.barriers && state.last.warp == warp.groupIndex && state.last.place == now.place &&
+        state.lastEpoch + 1 == warp.epoch && state.lastPhase + 1 == event.phase &&
+        (state.last.mask & event.mask) == 0)
+      reportSimple(FindingKind::barrier, now, 0,
+                   concat("the arrivals of one instruction count for two phases of an mbarrier "
+                          "that is initialised for ",
+                          state.count),
+                   address, "initialise it with the number of threads that arrive in a phase",
+                   &state.init, "mbarrier initialised by");
+    state.last = {warp.block->linear, warp.groupIndex, event.mask, event.count, now.place};
+    state.lastPhase = event.phase;
+    state.lastEpoch = warp.epoch;
     endEpoch(warp);
     break;
   }
@@ -475,7 +488,7 @@ void Detector::mbarrier(const SyncEvent &event, WarpState &warp) {
     useMbarrier(event, warp, *block, offset, state);
     state.expectedBytes -= static_cast<int64_t>(event.count);
     if (event.async != 0)
-      completeByPhase(state, event.async, event.phase);
+      completeByPhase(state, event.async, event.phase, ~0u);
     break;
   case SyncKind::mbarrierPhase:
     // What came in earlier phases stays known: each operation on the mbarrier
@@ -484,7 +497,6 @@ void Detector::mbarrier(const SyncEvent &event, WarpState &warp) {
     while (state.over.size() > 4)
       state.over.erase(state.over.begin());
     state.phase = event.phase + 1;
-    state.arrivals.clear();
     break;
   case SyncKind::mbarrierWait: {
     useMbarrier(event, warp, *block, offset, state);

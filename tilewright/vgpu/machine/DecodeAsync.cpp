@@ -153,8 +153,6 @@ Status Decoder::asyncCopy() {
     break;
   case Handler::cpTensorLoad:
   case Handler::cpTensorStore: {
-    if (instruction->has(Modifier::im2col) || instruction->has(Modifier::im2colNoOffs))
-      return unsupported("im2col");
     form.head.function = runTensor;
     form.isStore = handler == Handler::cpTensorStore;
     const Operand &tensor = operands[form.isStore ? 0 : 1];

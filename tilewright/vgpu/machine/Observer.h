@@ -49,10 +49,12 @@ struct MemoryEvent {
   Order order;
   Scope scope;
   AsyncId async = 0; // who makes it; 0: the lanes themselves
-  /// Whether the next two are given, for lanes whose neighbour above is in `mask` too.
+  /// Whether the next four are given; the first two for lanes whose neighbour above is
+  /// in `mask` too.
   bool hasPattern = false;
-  uint32_t follows = 0; // the neighbour accesses what comes next
-  uint32_t repeats = 0; // the neighbour accesses the same
+  uint32_t follows = 0;             // the neighbour accesses what comes next
+  uint32_t repeats = 0;             // the neighbour accesses the same
+  uint64_t lowest = 0, highest = 0; // of the addresses
 };
 
 enum class SyncKind : uint8_t {

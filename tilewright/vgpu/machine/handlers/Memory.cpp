@@ -632,8 +632,7 @@ static void observeAccess(VGPU_ARGS) {
                                     static_cast<uint32_t>(from.offset));
     else
       address = get<uint64_t>(registers, from.slot) + static_cast<uint64_t>(from.offset);
-    // One more, so that every lane has a neighbour.
-    alignas(64) uint64_t addresses[33];
+    alignas(64) uint64_t addresses[32];
     auto *stored = reinterpret_cast<LanesOf<uint64_t>::Stored *>(addresses);
     if (from.space == Space::shared) {
       const uint64_t own = uint64_t(warp.block->rank + 1) << sharedOffsetBits;
@@ -648,16 +647,21 @@ static void observeAccess(VGPU_ARGS) {
           addresses[lane] = flatAddress(warp, from.space, addresses[lane]);
         }
     }
-    addresses[32] = 0;
-    Lanes<uint64_t> next;
-    std::memcpy(&next, addresses + 1, sizeof(next));
-    const Lanes<uint64_t> distance = next - *stored;
+    const Lanes<uint64_t> flat = *stored;
+    const Lanes<uint64_t> distance =
+        __builtin_shufflevector(flat, flat, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
+                                17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 31) -
+        flat;
+    const Lanes<uint64_t> first(addresses[std::countr_zero(m)]);
+    const Lanes<uint64_t> acting = choose<uint64_t>(m, flat, first);
     const uint32_t both = m & (m >> 1);
     MemoryEvent event{warp,      op,         m,          addresses, form.bytes,
                       form.kind, form.proxy, form.order, form.scope};
     event.hasPattern = true;
     event.follows = maskOf(distance == uint64_t(form.bytes)) & both;
     event.repeats = maskOf(distance == uint64_t(0)) & both;
+    event.lowest = __builtin_reduce_min(acting);
+    event.highest = __builtin_reduce_max(acting);
     warp.block->group->grid->observer->access(event);
   }
   VGPU_NEXT;
