@@ -25,6 +25,7 @@ static uint32_t lanesBelow(uint32_t count) { return count >= 32 ? ~0u : (1u << c
 void Detector::access(const MemoryEvent &event) {
   WarpState &warp = group.warpOf(event.warp);
   if (event.async != 0) {
+    ++group.events;
     AsyncState *operation = operationOf(event.async);
     if (!operation)
       return;
@@ -301,6 +302,17 @@ void Detector::accessGlobal(const Actor &actor, const Touch &touch, const Run &r
   unlock();
 }
 
+/// Two operations of whole warps meet in many sectors; the answer is that of the first.
+Detector::Ordering Detector::orderOfOperations(const Actor &actor, const Touch &earlier,
+                                               uint32_t byte, const Touch &now) {
+  GroupState::KnownOrder &known = group.orders[earlier.op % group.orders.size()];
+  if (known.event != group.events || known.earlier != earlier.op || known.block != earlier.block ||
+      known.kind != earlier.kind)
+    known = {group.events, earlier.op, earlier.block, earlier.kind,
+             static_cast<uint8_t>(orderOf(actor, earlier, byte, now))};
+  return static_cast<Ordering>(known.ordering);
+}
+
 void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now, uint32_t mask,
                            uint64_t address) {
   const bool isRead = now.isRead();
@@ -382,7 +394,9 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now,
         if (seen >> cell & 1)
           continue;
         seen |= 1u << cell;
-        const Ordering ordering = orderOf(actor, earlier, byte, now);
+        const Ordering ordering = earlier.isLaneless && now.isLaneless
+                                      ? orderOfOperations(actor, earlier, byte, now)
+                                      : orderOf(actor, earlier, byte, now);
         if (ordering == Ordering::ordered)
           continue;
         allOrdered = false;
