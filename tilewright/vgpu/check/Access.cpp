@@ -19,7 +19,7 @@ static uint32_t byteMask(uint64_t from, uint64_t to) {
   return (count >= 32 ? ~0u : (1u << count) - 1) << from;
 }
 
-/// The lowest `count` lanes.
+/// The lowest `count` lanes or bytes.
 static uint32_t lanesBelow(uint32_t count) { return count >= 32 ? ~0u : (1u << count) - 1; }
 
 void Detector::access(const MemoryEvent &event) {
@@ -330,7 +330,7 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now,
   };
   // What many blocks read is seldom written, and then by one that none of them is
   // ordered with. While no flag orders blocks at all, some of the readers are enough.
-  constexpr uint32_t mostForeignReaders = 4;
+  constexpr uint32_t mostForeignReaders = 2;
   const bool isForeignReader = isRead && now.op == 0 && !now.isStrong && group.blocks.size() == 1 &&
                                launch.flagCount.load(std::memory_order_relaxed) == 0;
   uint32_t foreignReaders = 0, lastForeign = 0;
@@ -386,14 +386,10 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now,
     } else {
       const uint32_t step =
           1u << std::min<uint32_t>(std::min<uint32_t>(earlier.laneShift, now.laneShift), 5);
-      uint32_t seen = 0;
-      for (uint32_t rest = overlap; rest != 0; rest &= rest - 1) {
+      for (uint32_t rest = overlap; rest != 0;) {
         const auto byte = static_cast<uint32_t>(std::countr_zero(rest));
         // Bytes of the same two lanes are asked about once.
-        const uint32_t cell = byte / step;
-        if (seen >> cell & 1)
-          continue;
-        seen |= 1u << cell;
+        rest &= ~(lanesBelow(step) << (byte & ~(step - 1)));
         const Ordering ordering = earlier.isLaneless && now.isLaneless
                                       ? orderOfOperations(actor, earlier, byte, now)
                                       : orderOf(actor, earlier, byte, now);
