@@ -228,9 +228,10 @@ Status Decoder::asyncCopy() {
 }
 
 /// Groups and fences of asynchronous operations. Where these are complete when they
-/// are issued, and nobody observes, there is nothing to do.
+/// are issued, and nobody observes, there is nothing to do, except that the warps of a
+/// wgmma wait for each other.
 Status Decoder::asyncGroup() {
-  if (!isTracked())
+  if (!isTracked() && handler != Handler::wgmmaCommit && handler != Handler::wgmmaWait)
     return Status();
   GroupForm form;
   form.head.function = runGroup;

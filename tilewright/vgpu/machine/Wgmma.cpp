@@ -135,6 +135,7 @@ bool performWgmma(Warp &warp, const Op *op, std::byte *registers, const WgmmaIss
 After issueMatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t active,
                   const MatrixForm &form, std::span<const uint32_t> copied, PerformMatrix perform) {
   const WgmmaIssue issue = issueWgmma(form, registers, active);
+  ++warp.matricesIssued;
   AsyncQueue *queue = warp.block->group->async.get();
   if (!queue)
     return perform(warp, op, registers, issue, 0) ? After::next : After::stop;
