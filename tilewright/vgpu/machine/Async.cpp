@@ -22,23 +22,10 @@ void observeRange(Warp &warp, const Op *op, unsigned lane, Space space, uint64_t
     teller.lane(lane, flatAddress(warp, space, address), bytes);
 }
 
-After issueCopies(Warp &warp, const Op *op, uint32_t active, GroupKind kind, bool canStage,
-                  PerformCopy perform,
-                  const std::function<void(unsigned lane, CopyRequest &)> &gather) {
+After issueRequests(Warp &warp, const Op *op, uint32_t active, GroupKind kind, bool canStage,
+                    PerformCopy perform, std::vector<CopyRequest> requests) {
   const auto &form = *static_cast<const CopyForm *>(op->extra);
-  AsyncQueue *queue = warp.block->group->async.get();
-  auto operation = queue ? std::make_unique<AsyncOperation>() : nullptr;
-  for (uint32_t rest = active; rest != 0; rest &= rest - 1) {
-    CopyRequest request;
-    request.lane = static_cast<uint32_t>(std::countr_zero(rest));
-    gather(request.lane, request);
-    if (operation)
-      operation->requests.push_back(request);
-    else if (!perform(warp, op, {&request, 1}, 0, Part::whole, {}))
-      return After::stop;
-  }
-  if (!operation)
-    return After::next;
+  auto operation = std::make_unique<AsyncOperation>();
   operation->warp = &warp;
   operation->op = op;
   operation->mask = active;
@@ -46,7 +33,8 @@ After issueCopies(Warp &warp, const Op *op, uint32_t active, GroupKind kind, boo
   operation->canStage = canStage;
   operation->signalsMbarrier = form.hasMbarrier;
   operation->perform = perform;
-  return queue->issue(std::move(operation)) ? After::next : After::stop;
+  operation->requests = std::move(requests);
+  return warp.block->group->async->issue(std::move(operation)) ? After::next : After::stop;
 }
 
 // cp.async.

@@ -37,8 +37,8 @@ size_t AsyncQueue::firstBefore(size_t index) const {
 
 bool AsyncQueue::run(AsyncOperation &operation, Part part) {
   if (!operation.perform)
-    return performWgmma(*operation.warp, operation.op, operation.registers, operation.matrix,
-                        operation.id);
+    return operation.performMatrix(*operation.warp, operation.op, operation.registers,
+                                   operation.matrix, operation.id);
   if (part == Part::reads)
     operation.staged.resize(operation.requests.size());
   return operation.perform(*operation.warp, operation.op, operation.requests, operation.id, part,

@@ -8,7 +8,6 @@
 #include "tilewright/vgpu/machine/Matrix.h"
 #include "tilewright/vgpu/machine/Warp.h"
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <unordered_map>
@@ -44,6 +43,7 @@ struct AsyncOperation {
   bool signalsMbarrier = false;
   bool canStage = false, isStaged = false;
   PerformCopy perform = nullptr; // null: wgmma
+  PerformMatrix performMatrix = nullptr;
   std::vector<CopyRequest> requests;
   std::vector<std::vector<std::byte>> staged;
   std::vector<AsyncId> after;     // these come first
@@ -145,11 +145,27 @@ struct AsyncGroups {
 AsyncGroups &groupsOf(Warp &warp);
 
 struct CopyForm;
-/// Gathers the requests of the lanes in `active`, and performs them or issues an
-/// operation that will.
+After issueRequests(Warp &warp, const Op *op, uint32_t active, GroupKind kind, bool canStage,
+                    PerformCopy perform, std::vector<CopyRequest> requests);
+/// Gathers the requests of the lanes in `active` by gather(lane, request), and performs
+/// them or issues an operation that will.
+template <typename Gather>
 After issueCopies(Warp &warp, const Op *op, uint32_t active, GroupKind kind, bool canStage,
-                  PerformCopy perform,
-                  const std::function<void(unsigned lane, CopyRequest &)> &gather);
+                  PerformCopy perform, Gather gather) {
+  std::vector<CopyRequest> requests;
+  const bool isLater = warp.block->group->async != nullptr;
+  for (uint32_t rest = active; rest != 0; rest &= rest - 1) {
+    CopyRequest request;
+    request.lane = static_cast<uint32_t>(__builtin_ctz(rest));
+    gather(request.lane, request);
+    if (isLater)
+      requests.push_back(request);
+    else if (!perform(warp, op, {&request, 1}, 0, Part::whole, {}))
+      return After::stop;
+  }
+  return isLater ? issueRequests(warp, op, active, kind, canStage, perform, std::move(requests))
+                 : After::next;
+}
 /// The blocks that a multicast goes to, one bit each; 0 if it is none.
 uint32_t multicastTargets(const CopyForm &form, const std::byte *registers, unsigned lane);
 /// The same place in the shared memory of another block.

@@ -365,6 +365,85 @@ W:
   }
 }
 
+/// Block 0 sends a row to both blocks at once; then each block sends words to the other
+/// and adds to its counter, and the barriers count the bytes.
+TEST(Hopper, CopiesToOtherBlocksSignalTheirBarriers) {
+  auto module = loadText(head + R"(
+.visible .entry k(.param .u64 in, .param .u64 out) .reqnctapercluster 2, 1, 1 {
+  .reg .b32 %t, %rank, %peer, %s, %r, %bar, %rbar, %v, %x, %row, %c;
+  .reg .b64 %p, %q, %o;
+  .reg .b16 %all;
+  .reg .pred %first, %zero, %done;
+  .shared .align 16 .b32 row[32];
+  .shared .align 16 .b32 words[32];
+  .shared .align 8 .b64 barriers[2];
+  .shared .align 4 .b32 counter;
+  ld.param.u64 %p, [in];
+  ld.param.u64 %q, [out];
+  mov.u32 %t, %tid.x;
+  mov.u32 %rank, %cluster_ctarank;
+  xor.b32 %peer, %rank, 1;
+  mov.u32 %bar, barriers;
+  mov.u32 %row, row;
+  mov.u32 %c, counter;
+  setp.eq.u32 %first, %t, 0;
+  @%first st.shared.u32 [%c], 0;
+  @%first mbarrier.init.shared::cta.b64 [%bar], 1;
+  @%first mbarrier.init.shared::cta.b64 [%bar+8], 1;
+  fence.mbarrier_init.release.cluster;
+  @%first mbarrier.arrive.expect_tx.shared::cta.b64 _, [%bar], 128;
+  @%first mbarrier.arrive.expect_tx.shared::cta.b64 _, [%bar+8], 256;
+  barrier.cluster.arrive.release.aligned;
+  barrier.cluster.wait.acquire.aligned;
+  setp.eq.and.u32 %zero, %rank, 0, %first;
+  mov.b16 %all, 3;
+  @%zero cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%row], [%p], 128, [%bar], %all;
+  mov.u32 %s, words;
+  mad.lo.u32 %s, %t, 4, %s;
+  mapa.shared::cluster.u32 %r, %s, %peer;
+  add.u32 %x, %bar, 8;
+  mapa.shared::cluster.u32 %rbar, %x, %peer;
+  mad.lo.u32 %v, %rank, 100, %t;
+  st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r], %v, [%rbar];
+  mapa.shared::cluster.u32 %r, %c, %peer;
+  red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r], %t, [%rbar];
+W:
+  mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %done, [%bar], 0;
+  @!%done bra W;
+X:
+  mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %done, [%bar+8], 0;
+  @!%done bra X;
+  ld.shared.u32 %v, [%s];
+  mad.lo.u32 %x, %t, 4, %row;
+  ld.shared.u32 %x, [%x];
+  add.u32 %v, %v, %x;
+  ld.shared.u32 %x, [%c];
+  add.u32 %v, %v, %x;
+  mad.lo.u32 %t, %rank, 32, %t;
+  mul.wide.u32 %o, %t, 4;
+  add.u64 %q, %q, %o;
+  st.global.u32 [%q], %v;
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  ret;
+})");
+  alignas(16) std::array<uint32_t, 32> in;
+  for (uint32_t i = 0; i < 32; ++i)
+    in[i] = 1000 * i;
+  std::vector<uint32_t> out(64);
+  const uint32_t *pin = in.data();
+  uint32_t *pout = out.data();
+  for (const LaunchConfig &order : ordersOf({.grid = {2, 1, 1}, .block = {32, 1, 1}})) {
+    std::fill(out.begin(), out.end(), 0);
+    Status status = run(*module, "k", order, pin, pout);
+    ASSERT_TRUE(status.isOk()) << status.toString() << describeOrder(order);
+    for (uint32_t i = 0; i < 32; ++i) {
+      EXPECT_EQ(out[i], 100 + i + 1000 * i + 31 * 16) << describeOrder(order);
+      EXPECT_EQ(out[32 + i], i + 1000 * i + 31 * 16) << describeOrder(order);
+    }
+  }
+}
+
 TEST(Hopper, AnMbarrierThatNobodyCompletesIsADeadlock) {
   auto module = loadText(head + R"(
 .visible .entry k() {

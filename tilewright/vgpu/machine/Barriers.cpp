@@ -155,20 +155,42 @@ const DecodedFunction *functionAt(Warp &warp, const Op *op, const CallSite &site
   return found;
 }
 
-static std::byte *placeOf(Warp &warp, const Frame *frame, const CallValue &value, int lane) {
+std::byte *placeOfValue(Warp &warp, const Frame *frame, const CallValue &value, int lane) {
   if (value.isRegister)
     return frame->registers + value.slot + static_cast<size_t>(lane) * value.bytes;
   return warp.local + size_t(lane) * warp.localStride + frame->localBase + value.slot;
+}
+
+/// To a predicate, which is one mask for all lanes; from one, or from any value.
+static void passPredicate(Warp &warp, const Frame *from, const CallValue &source, Frame *to,
+                          const CallValue &destination, uint32_t mask) {
+  uint32_t bits = 0;
+  if (source.isRegister && source.bytes == 1)
+    std::memcpy(&bits, from->registers + source.slot, 4);
+  else
+    for (int lane = 0; lane < 32; ++lane) {
+      uint64_t value = 0;
+      std::memcpy(&value, placeOfValue(warp, from, source, lane), std::min(source.bytes, 8u));
+      bits |= value != 0 ? 1u << lane : 0;
+    }
+  uint32_t old;
+  std::memcpy(&old, to->registers + destination.slot, 4);
+  old = (old & ~mask) | (bits & mask);
+  std::memcpy(to->registers + destination.slot, &old, 4);
 }
 
 void passValues(Warp &warp, const Frame *from, const std::vector<CallValue> &sources, Frame *to,
                 const std::vector<CallValue> &destinations, uint32_t mask) {
   for (size_t i = 0; i < sources.size() && i < destinations.size(); ++i) {
     const size_t bytes = std::min(sources[i].bytes, destinations[i].bytes);
+    if (destinations[i].isRegister && destinations[i].bytes == 1) {
+      passPredicate(warp, from, sources[i], to, destinations[i], mask);
+      continue;
+    }
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
       const int lane = std::countr_zero(rest);
-      std::memcpy(placeOf(warp, to, destinations[i], lane), placeOf(warp, from, sources[i], lane),
-                  bytes);
+      std::memcpy(placeOfValue(warp, to, destinations[i], lane),
+                  placeOfValue(warp, from, sources[i], lane), bytes);
     }
   }
 }

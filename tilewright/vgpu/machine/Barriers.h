@@ -23,6 +23,8 @@ void observeFence(Warp &warp, const Op *op, const std::byte *registers, uint32_t
 
 /// The function whose address a register holds, if it fits the call. Null after a fault.
 const DecodedFunction *functionAt(Warp &warp, const Op *op, const CallSite &site, uint64_t address);
+/// Where the value of a call lies for one lane; predicates have no such place.
+std::byte *placeOfValue(Warp &warp, const Frame *frame, const CallValue &value, int lane);
 /// Copies values from one frame to another for the lanes in `mask`.
 void passValues(Warp &warp, const Frame *from, const std::vector<CallValue> &sources, Frame *to,
                 const std::vector<CallValue> &destinations, uint32_t mask);

@@ -659,6 +659,37 @@ TEST(Completion, SeedsDoNotChangeWhatCorrectKernelsCompute) {
   }
 }
 
+/// An increment that is not atomic loses counts, for some seeds.
+TEST(Completion, SeedsInterleaveWarpsBetweenAccesses) {
+  auto module = loadText(head + R"(
+.visible .entry k(.param .u64 out) {
+  .reg .b32 %t, %v;
+  .reg .b64 %p;
+  .reg .pred %q;
+  ld.param.u64 %p, [out];
+  mov.u32 %t, %tid.x;
+  and.b32 %t, %t, 31;
+  setp.ne.u32 %q, %t, 0;
+  @%q exit;
+  ld.global.u32 %v, [%p];
+  add.u32 %v, %v, 1;
+  st.global.u32 [%p], %v;
+  ret;
+})");
+  auto counted = [&](uint64_t seed) {
+    uint32_t count = 0;
+    uint32_t *pcount = &count;
+    Status status = run(*module, "k", {.block = {1024, 1, 1}, .seed = seed}, pcount);
+    EXPECT_TRUE(status.isOk()) << status.toString();
+    return count;
+  };
+  EXPECT_EQ(counted(0), 32u);
+  uint32_t least = 32;
+  for (uint64_t seed = 1; seed <= 20; ++seed)
+    least = std::min(least, counted(seed));
+  EXPECT_LT(least, 32u);
+}
+
 /// Seeds change the order in which warps run, and the same seed gives the same order.
 TEST(Completion, SeedsChooseTheOrderOfWarps) {
   auto module = loadText(head + R"(

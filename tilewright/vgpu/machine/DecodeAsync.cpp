@@ -302,15 +302,6 @@ Status Decoder::cluster() {
 }
 
 Status Decoder::matrix() {
-  auto slotsOf = [&](const Operand &operand, unsigned bytes, bool isWritten) {
-    const std::span<const Operand> parts = operand.kind == OperandKind::vector
-                                               ? source.elementsOf(operand)
-                                               : std::span<const Operand>(&operand, 1);
-    std::vector<uint32_t> result;
-    for (const Operand &part : parts)
-      result.push_back(isWritten ? write(part, bytes) : readBytes(part, bytes));
-    return result;
-  };
   switch (handler) {
   case Handler::ldmatrix:
   case Handler::stmatrix:
@@ -342,11 +333,10 @@ Status Decoder::matrix() {
     form.m = shape.m, form.n = shape.n, form.k = shape.k;
     form.dType = instruction->type(0), form.aType = instruction->type(1);
     form.bType = instruction->type(2), form.cType = instruction->type(3);
-    if (form.m == 8 && form.k == 4 && form.aType == Modifier::f16)
-      return unsupported("the four products of Volta");
-    if (instruction->find(ModifierKind::rounding) != Modifier::none &&
-        !instruction->has(Modifier::rn))
-      return unsupported("only .rn");
+    const bool isQuad = form.m == 8 && form.k == 4 && form.aType == Modifier::f16;
+    const Modifier rounding = instruction->find(ModifierKind::rounding);
+    if (isQuad || (rounding != Modifier::none && rounding != Modifier::rn))
+      return warpMatrix();
     form.saturates = instruction->has(Modifier::satfinite);
     form.isXor = instruction->has(Modifier::opXor);
     auto bytes = [](Modifier type) { return type == Modifier::f64 ? 8u : 4u; };
@@ -386,6 +376,12 @@ Status Decoder::matrix() {
     form.d = slotsOf(operands[0], 4, true);
     return emitExternal(own<MatrixForm>(std::move(form)));
   }
+  case Handler::mmaSparse:
+  case Handler::wgmmaSparse:
+  case Handler::wmmaLoad:
+  case Handler::wmmaStore:
+  case Handler::wmmaMma:
+    return warpMatrix();
   case Handler::wgmmaFence:
   case Handler::wgmmaCommit:
   case Handler::wgmmaWait:

@@ -1,4 +1,5 @@
 #include "tilewright/vgpu/machine/Decoder.h"
+#include "tilewright/vgpu/machine/Externs.h"
 
 namespace tilewright::vgpu::machine {
 
@@ -53,15 +54,24 @@ Status Decoder::call() {
   if (next < operands.size() && operands[next].kind == OperandKind::list)
     for (const Operand &element : source.elementsOf(operands[next++]))
       site.arguments.push_back(value(element));
-  for (const std::vector<CallValue> *list : {&site.results, &site.arguments})
-    for (const CallValue &one : *list)
-      if (one.isRegister && one.bytes == 1)
-        return unsupported("predicates are not passed to functions");
   uint32_t a = 0;
   if (callee.kind == OperandKind::symbol) {
     uint32_t symbol = callee.index;
     while (module.symbols[symbol].aliasOf != ptx::noIndex)
       symbol = module.symbols[symbol].aliasOf;
+    const ptx::Function &called = module.functions[module.symbols[symbol].index];
+    if (const std::optional<Extern> which = externOf(module.name(called.name));
+        which && !called.defined) {
+      const ExternSignature signature = signatureOf(*which);
+      if (site.arguments.size() != signature.arguments || site.results.size() > signature.results)
+        return unsupported(concat("'", module.name(called.name), "' takes ", signature.arguments,
+                                  " arguments, got ", site.arguments.size()));
+      ExternForm form;
+      form.head.function = runExtern;
+      form.which = *which;
+      form.site = std::move(site);
+      return emitExternal(own<ExternForm>(std::move(form)));
+    }
     site.target = program.bySymbol.at(symbol);
   } else {
     a = readBytes(callee, 8);
@@ -240,7 +250,7 @@ Status Decoder::warpExchange() {
     const uint32_t a = read(operands[1], type), members = readBytes(operands[2], 4);
     Op &op = emit(ptx::bitsOf(type) == 64 ? Operation::match64 : Operation::match32);
     op.d = write(results[0], 4), op.e = second, op.a = a, op.f = members;
-    op.imm = instruction->has(Modifier::all);
+    op.imm = ptx::rowOf(*instruction).opcode == "match.all.sync";
     return Status();
   }
   case Handler::redux: {

@@ -1,4 +1,5 @@
 #include "tilewright/vgpu/machine/Decoder.h"
+#include "tilewright/vgpu/machine/Spaces.h"
 
 #include <bit>
 
@@ -26,6 +27,15 @@ Space Decoder::spaceOf(const Instruction &one, Modifier found) const {
   default:
     return Space::generic;
   }
+}
+
+/// The upper half of the addresses of constants. Compilers with short pointers keep only the
+/// lower one in a register of 32 bits; LoadedModule puts constants where all have the same.
+uint64_t Decoder::constantBase() const {
+  for (size_t i = 0; i < module.variables.size(); ++i)
+    if (module.variables[i].space == Modifier::constant)
+      return layout.addresses[i] & 0xffffffff00000000u;
+  return 0;
 }
 
 Order orderOf(const Instruction &instruction) {
@@ -154,8 +164,16 @@ Status Decoder::load() {
   // Parameters that are addressed through a register are memory of the host.
   if (form.address.space == Space::param)
     form.address.space = source.entry ? Space::global : Space::local;
-  if (form.address.space == Space::constant)
+  if (form.address.space == Space::constant) {
     form.address.space = Space::global;
+    if (form.address.bytes == 4) {
+      const uint32_t whole = temporary(8);
+      Op &op = emitUnguarded(Operation::fromWindow);
+      op.d = whole, op.a = form.address.slot, op.b = 4, op.imm = constantBase();
+      form.address.slot = whole;
+      form.address.bytes = 8;
+    }
+  }
   observe(form.address, uint32_t(form.elementBytes) * form.count, AccessKind::read);
 
   Operation operation = Operation::loadAny;
@@ -368,6 +386,18 @@ Status Decoder::atomic() {
   return Status();
 }
 
+/// A multicast address has one member for each device that was added to its object. Here that
+/// is this device alone, at the address itself: a reduction over the members is what lies there.
+Status Decoder::multimem() {
+  const std::string_view opcode = ptx::rowOf(*instruction).opcode;
+  if (opcode == "multimem.ld_reduce")
+    return load();
+  if (opcode == "multimem.st")
+    return store();
+  handler = Handler::red;
+  return atomic();
+}
+
 Status Decoder::addressConversion() {
   const Modifier spaceWord = instruction->find(ModifierKind::space);
   const Space space = spaceOf(*instruction, spaceWord);
@@ -380,9 +410,13 @@ Status Decoder::addressConversion() {
     const unsigned bytes = operands[1].kind == OperandKind::reg ? bytesOf(operands[1]) : 8;
     const uint32_t a = readBytes(operands[1], bytes);
     const uint32_t d = write(operands[0], 8);
-    Op &op = emit(Operation::fromWindow);
+    const bool isParameter = space == Space::param && source.entry;
+    Op &op = emit(isParameter ? Operation::fromParameters : Operation::fromWindow);
     op.d = d, op.a = a, op.b = bytes;
-    op.imm = !hasWindow ? 0 : space == Space::shared ? sharedWindow : localWindow;
+    op.imm = space == Space::constant ? constantBase()
+             : !hasWindow             ? 0
+             : space == Space::shared ? sharedWindow
+                                      : localWindow;
     return Status();
   }
   case Handler::cvtaTo: {
@@ -396,8 +430,18 @@ Status Decoder::addressConversion() {
     return Status();
   }
   case Handler::isspacep: {
-    if (space == Space::constant || space == Space::param)
-      return unsupported("constants and parameters are not told from global memory");
+    if (space == Space::constant || space == Space::param || space == Space::global) {
+      SpaceForm form;
+      form.head.function = runIsSpace;
+      form.space = space;
+      form.a = readBytes(operands[1], 8);
+      form.d = writePredicate(operands[0]);
+      for (size_t i = 0; i < module.variables.size(); ++i)
+        if (module.variables[i].space == Modifier::constant)
+          form.constants.emplace_back(layout.addresses[i],
+                                      layout.addresses[i] + module.variables[i].size());
+      return emitExternal(own<SpaceForm>(std::move(form)));
+    }
     const uint32_t a = readBytes(operands[1], 8);
     Op &op = emit(Operation::isSpace);
     op.d = writePredicate(operands[0]), op.a = a;

@@ -91,6 +91,7 @@ private:
   Status load();
   Status store();
   Status atomic();
+  Status multimem();
   Status addressConversion();
   Status warpExchange();
   Status barrier();
@@ -101,6 +102,8 @@ private:
   Status asyncCopy();
   Status cluster();
   Status matrix();
+  Status warpMatrix();
+  std::vector<uint32_t> slotsOf(const Operand &operand, unsigned bytes, bool isWritten);
   Status emitExternal(const void *form);
 
   uint64_t floatForm() const;
@@ -121,6 +124,7 @@ private:
   /// Whether asynchronous operations are objects that can be waited for.
   bool isTracked() const { return options.observed || options.deferred; }
   Space spaceOf(const Instruction &instruction, Modifier found) const;
+  uint64_t constantBase() const;
 
   void learnShared(size_t load, const Operand &base);
   void fuse();

@@ -5,12 +5,14 @@
 #include "tilewright/vgpu/machine/AsyncQueue.h"
 #include "tilewright/vgpu/machine/Barriers.h"
 #include "tilewright/vgpu/machine/Deadlock.h"
+#include "tilewright/vgpu/machine/MemoryFaults.h"
 #include "tilewright/vgpu/machine/MemoryForms.h"
 #include "tilewright/vgpu/machine/Warp.h"
 #include "tilewright/vgpu/ptx/Module.h"
 
 #include <algorithm>
 #include <cstring>
+#include <sstream>
 
 namespace tilewright::vgpu::machine {
 
@@ -176,7 +178,7 @@ private:
     if (!hasRunnable(warp))
       return false;
     const int32_t quantum =
-        grid.seed ? 1 + static_cast<int32_t>(group.nextRandom() % 128) : warpQuantum;
+        grid.seed ? 1 + static_cast<int32_t>(group.nextRandom() % 64) : warpQuantum;
     warp.budget = quantum;
     if (chooseFragment(warp))
       warp.current.pc->run(warp, warp.current.pc, warp.current.frame->registers, warp.current.mask);
@@ -265,11 +267,36 @@ static Status bindArguments(const Program &program, std::span<const void *const>
   return Status();
 }
 
+/// As Executor::run(), but memory that is not there fails the launch.
+static void runCatchingFaults(Grid &grid, Executor &executor, uint64_t unit, bool isWholeGrid) {
+  struct Call {
+    Executor &executor;
+    uint64_t unit;
+    bool isWholeGrid;
+  } call{executor, unit, isWholeGrid};
+  auto run = [](void *argument) {
+    auto &call = *static_cast<Call *>(argument);
+    call.executor.run(call.unit, call.isWholeGrid);
+  };
+  MemoryFault fault;
+  if (runCatchingFaults(*grid.program, run, &call, fault))
+    return;
+  std::ostringstream address;
+  address << "0x" << std::hex << fault.address;
+  grid.fail(Status(
+      Error::vgpuAccess,
+      concat("there is no memory at ", address.str(), ", which kernel '",
+             grid.program->entry().name, "' accesses",
+             fault.op ? concat(" at ", describePosition(*grid.program, fault.op)) : std::string(),
+             "; check the pointers it was given, their sizes and the masks of its accesses")));
+}
+
 Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &config,
               std::span<const void *const> arguments) {
   DecodeOptions options;
   options.observed = config.observer != nullptr;
   options.counted = config.observer && config.observer->countsInstructions();
+  options.preempted = config.seed != 0;
   options.deferred = config.completion != Completion::eager;
   if (!config.instructionSet.empty())
     options.handlers = handlersFor(config.instructionSet);
@@ -310,7 +337,10 @@ Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &c
       return;
     Executor executor(grid, perGroup);
     for (uint64_t unit = next.fetch_add(1); unit < groups && !grid.failed; unit = next.fetch_add(1))
-      executor.run(unit, config.cooperative);
+      if (config.catchesFaults)
+        runCatchingFaults(grid, executor, unit, config.cooperative);
+      else
+        executor.run(unit, config.cooperative);
   };
   if (config.pool && groups > 1)
     config.pool->parallelFor(config.pool->threadCount(), 1, work);

@@ -29,6 +29,9 @@ struct LaunchConfig {
   /// Backward branches of the warps of a group of resident blocks, none of which ends
   /// a wait or a thread, after which they are taken to spin forever. 0: never.
   uint64_t maxSteps = uint64_t(1) << 32;
+  /// Accesses to memory that is not mapped fail the launch instead of ending the process,
+  /// by handlers of SIGSEGV and SIGBUS.
+  bool catchesFaults = false;
   Observer *observer = nullptr;         // outlives the launch
   ThreadPool *pool = nullptr;           // runs on the caller alone without one
   std::string_view instructionSet = {}; // of the host, "v3" or "v4"; the best one if empty

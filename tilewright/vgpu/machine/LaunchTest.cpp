@@ -2,6 +2,7 @@
 
 #include "tilewright/vgpu/machine/TestKernels.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <mutex>
@@ -171,6 +172,41 @@ TEST(Launch, ArraysOfAThreadAreItsOwn) {
   }
 }
 
+TEST(Launch, AddressesOfParametersMayHave32Bits) {
+  // What LLVM makes of the address of a by-value argument with short pointers.
+  auto module = loadText(R"(.version 9.0
+.target sm_90a
+.address_size 64
+.entry read(.param .u64 out, .param .align 64 .b8 values[128])
+{
+  .reg .b32 %short, %i, %v;
+  .reg .b64 %wide, %generic, %out, %at;
+  mov.b32 %short, values;
+  mov.u32 %i, %tid.x;
+  shl.b32 %i, %i, 2;
+  ld.param.b64 %out, [out];
+  cvt.u64.u32 %at, %i;
+  add.u64 %out, %out, %at;
+  cvt.u64.u32 %wide, %short;
+  cvta.param.u64 %generic, %wide;
+  add.u64 %at, %generic, %at;
+  ld.b32 %v, [%at];
+  st.global.b32 [%out], %v;
+  add.u32 %short, %short, %i;
+  ld.param.b32 %v, [%short];
+  st.global.b32 [%out+128], %v;
+  ret;
+})");
+  std::array<uint32_t, 32> values;
+  std::iota(values.begin(), values.end(), 100);
+  std::array<uint32_t, 64> out{};
+  uint32_t *pointer = out.data();
+  Status status = run(*module, "read", {.grid = {1, 1, 1}, .block = {32, 1, 1}}, pointer, values);
+  ASSERT_TRUE(status.isOk()) << status.toString();
+  for (uint32_t i = 0; i < 64; ++i)
+    ASSERT_EQ(out[i], values[i % 32]) << i;
+}
+
 /// Lanes that spin must not starve the one that holds the lock.
 TEST(Launch, ALockIsTakenByEachLaneInTurn) {
   auto module = loadText(kernelText("threads.ptx"));
@@ -251,11 +287,12 @@ TEST(Launch, WhatIsNotExecutedYetIsRefusedAtLoadByName) {
       LoadedModule::create(std::string(".version 8.1\n.target sm_90\n.address_size 64\n") +
                                ".visible .entry k(.param .u64 p) {\n.reg .b64 %a;\n.reg .b32 %r;\n"
                                "ld.param.u64 %a, [p];\n"
-                               "multimem.ld_reduce.weak.global.add.u32 %r, [%a];\nret;\n}\n",
+                               "cp.async.bulk.tensor.3d.global.shared::cta.im2col_no_offs"
+                               ".bulk_group [%a, {%r, %r, %r}], [%r];\nret;\n}\n",
                            "sm_90")
           .takeStatus();
   EXPECT_EQ(status.error(), Error::vgpuUnimplemented);
-  EXPECT_THAT(status.message(), HasSubstr("line 8: multimem.ld_reduce"));
+  EXPECT_THAT(status.message(), HasSubstr("line 8: cp.async.bulk.tensor.3d"));
 }
 
 TEST(Launch, AProcessorWithoutVectorsIsRefused) {
@@ -304,6 +341,33 @@ TEST(Launch, BarriersThatDoNotExistAreReported) {
   Status status = run(*module, "k", {.grid = {1, 1, 1}, .block = {64, 1, 1}});
   EXPECT_EQ(status.error(), Error::vgpuBarrier);
   EXPECT_THAT(status.message(), HasSubstr("barrier 16 does not exist"));
+}
+
+/// Memory of the host that is not there; the process lives on, several times over.
+TEST(Launch, AWildGlobalAddressFailsTheLaunchAndNamesItsLine) {
+  auto module = loadText(std::string(head) +
+                         ".visible .entry k(.param .u64 p) {\n.reg .b64 %a;\n.reg .b32 %r;\n"
+                         "ld.param.u64 %a, [p];\nmov.u32 %r, 1;\n"
+                         "st.global.u32 [%a+16], %r;\n"
+                         "ld.global.u32 %r, [%a];\nst.global.v2.u32 [%a+8], {%r, %r};\nret;\n}\n");
+  ThreadPool pool(2);
+  for (std::string_view set : {"v3", "v4"}) {
+    if (!handlersFor(set))
+      continue;
+    for (int i = 0; i < 3; ++i) {
+      LaunchConfig config{.grid = {8, 1, 1}, .block = {64, 1, 1}};
+      config.catchesFaults = true;
+      config.pool = i == 2 ? &pool : nullptr;
+      config.instructionSet = set;
+      Status status = run(*module, "k", config, uint64_t(4096));
+      EXPECT_EQ(status.error(), Error::vgpuAccess);
+      EXPECT_THAT(status.message(), HasSubstr("there is no memory at 0x10"));
+      EXPECT_THAT(status.message(), HasSubstr("at k, line 9"));
+    }
+  }
+  uint32_t memory[16] = {};
+  EXPECT_TRUE(run(*module, "k", {.block = {1, 1, 1}}, &memory[0]).isOk());
+  EXPECT_EQ(memory[4], 1u);
 }
 
 TEST(Launch, ATrapEndsTheLaunch) {

@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -38,6 +39,9 @@ public:
   /// Memory of a variable of the module, by name.
   ///  - vgpuSymbol: there is none of that name in global or constant memory.
   Result<std::span<std::byte>> variable(std::string_view name);
+
+  /// Memory of all variables, one range for each.
+  std::vector<std::span<std::byte>> variables();
 
   const ptx::Module &source() const { return module; }
   const Chip &chip() const { return *onChip; }

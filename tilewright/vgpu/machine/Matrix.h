@@ -47,12 +47,19 @@ After runWgmma(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 struct WgmmaIssue {
   uint64_t aDescriptor = 0, bDescriptor = 0;
   bool adds = false;
-  const std::byte *a = nullptr; // copies of the registers of A, 128 bytes each; null: read them
+  /// Copies of the registers of A, and of sparse metadata behind it, 128 bytes each.
+  /// Null: they are read in the frame.
+  const std::byte *a = nullptr;
 };
 WgmmaIssue issueWgmma(const MatrixForm &form, const std::byte *registers, uint32_t active);
 /// Does the part of one warp. False if it failed, which the launch has been told.
 bool performWgmma(Warp &warp, const Op *op, std::byte *registers, const WgmmaIssue &issue,
                   AsyncId id);
+using PerformMatrix = bool (*)(Warp &warp, const Op *op, std::byte *registers,
+                               const WgmmaIssue &issue, AsyncId id);
+/// Performs a wgmma now, or issues an operation that will, with copies of `copied` slots.
+After issueMatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t active,
+                  const MatrixForm &form, std::span<const uint32_t> copied, PerformMatrix perform);
 
 /// The value of an element of a matrix; exact.
 double elementValue(ptx::Modifier type, uint32_t bits);

@@ -4,6 +4,7 @@
 
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/machine/AsyncQueue.h"
+#include "tilewright/vgpu/machine/MatrixDescriptor.h"
 
 #include <algorithm>
 #include <bit>
@@ -11,42 +12,6 @@
 namespace tilewright::vgpu::machine {
 
 using ptx::Modifier;
-
-namespace {
-/// A matrix in shared memory, as its descriptor says.
-struct Descriptor {
-  explicit Descriptor(uint64_t bits)
-      : start(static_cast<uint32_t>(bits & 0x3fff) << 4),
-        leading(static_cast<uint32_t>(bits >> 16 & 0x3fff) << 4),
-        stride(static_cast<uint32_t>(bits >> 32 & 0x3fff) << 4),
-        baseOffset(static_cast<uint32_t>(bits >> 49 & 7)),
-        swizzle(static_cast<uint32_t>(bits >> 62)) {}
-
-  uint32_t start, leading, stride, baseOffset;
-  uint32_t swizzle; // 0 none, 1 of 128 bytes, 2 of 64, 3 of 32
-
-  uint32_t span() const { return swizzle == 1 ? 128 : swizzle == 2 ? 64 : swizzle == 3 ? 32 : 16; }
-  uint32_t swizzled(uint32_t address) const {
-    const uint32_t bits = swizzle == 1 ? 0x70 : swizzle == 2 ? 0x30 : swizzle == 3 ? 0x10 : 0;
-    return address ^ ((address >> 3) & bits);
-  }
-  /// Where element (row, k) lies; `bytes` is an element's size.
-  uint32_t place(uint32_t row, uint32_t k, uint32_t bytes, bool isTransposed) const {
-    const uint32_t per = 16 / bytes;
-    if (!isTransposed) {
-      const uint32_t chunk = k / per, rest = (k % per) * bytes;
-      if (swizzle == 0)
-        return start + row / 8 * stride + row % 8 * 16 + chunk * leading + rest;
-      return swizzled(start + row / 8 * stride + row % 8 * span() + chunk * 16 + rest);
-    }
-    const uint32_t chunk = row / per, rest = (row % per) * bytes, wide = span() / 16;
-    if (swizzle == 0)
-      return start + chunk * stride + k % 8 * 16 + k / 8 * leading + rest;
-    return swizzled(start + chunk / wide * leading + chunk % wide * 16 + k % 8 * span() +
-                    k / 8 * stride + rest);
-  }
-};
-} // namespace
 
 /// Tells the observer which bytes are read, in pieces of up to 128.
 static void observePlaces(Warp &warp, const Op *op, AsyncId id, std::span<const uint32_t> places) {
@@ -84,7 +49,7 @@ static void observePlaces(Warp &warp, const Op *op, AsyncId id, std::span<const 
 static bool placeMatrix(Warp &warp, const Op *op, uint64_t bits, Modifier type, bool isTransposed,
                         unsigned first, unsigned rows, unsigned k, AsyncId id,
                         std::vector<uint32_t> &places) {
-  const Descriptor descriptor(bits);
+  const MatrixDescriptor descriptor(bits);
   if (descriptor.baseOffset != 0) {
     fault(warp, op, Error::vgpuFault,
           "a matrix descriptor has a base offset, whose meaning is not modelled");
@@ -159,30 +124,36 @@ bool performWgmma(Warp &warp, const Op *op, std::byte *registers, const WgmmaIss
   return true;
 }
 
-After runWgmma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t active) {
-  const auto &form = *static_cast<const MatrixForm *>(op->extra);
+After issueMatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t active,
+                  const MatrixForm &form, std::span<const uint32_t> copied, PerformMatrix perform) {
   const WgmmaIssue issue = issueWgmma(form, registers, active);
   AsyncQueue *queue = warp.block->group->async.get();
   if (!queue)
-    return performWgmma(warp, op, registers, issue, 0) ? After::next : After::stop;
+    return perform(warp, op, registers, issue, 0) ? After::next : After::stop;
 
   auto operation = std::make_unique<AsyncOperation>();
   operation->warp = &warp;
   operation->op = op;
   operation->mask = active;
   operation->group = GroupKind::matrix;
+  operation->performMatrix = perform;
   operation->registers = registers;
   operation->matrix = issue;
-  operation->matrixA.resize(form.a.size() * 128);
-  for (size_t r = 0; r < form.a.size(); ++r)
-    std::memcpy(operation->matrixA.data() + 128 * r, registers + form.a[r], 128);
-  if (!form.a.empty())
+  operation->matrixA.resize(copied.size() * 128);
+  for (size_t r = 0; r < copied.size(); ++r)
+    std::memcpy(operation->matrixA.data() + 128 * r, registers + copied[r], 128);
+  if (!copied.empty())
     operation->matrix.a = operation->matrixA.data();
   if (!queue->issue(std::move(operation)))
     return After::stop;
   if (warp.block->group->grid->observer)
     checkMatrixRegisters(warp, op, registers, active);
   return After::next;
+}
+
+After runWgmma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t active) {
+  const auto &form = *static_cast<const MatrixForm *>(op->extra);
+  return issueMatrix(warp, op, registers, active, form, form.a, performWgmma);
 }
 
 } // namespace tilewright::vgpu::machine

@@ -172,6 +172,16 @@ static void countInstruction(VGPU_ARGS) {
   VGPU_NEXT;
 }
 
+/// Where a turn may end in launches whose warps run in random order.
+static void preempt(VGPU_ARGS) {
+  if (--warp.budget < 0) [[unlikely]] {
+    park(warp, op + 1, mask);
+    warp.stop = Stop::quantum;
+    return;
+  }
+  VGPU_NEXT;
+}
+
 static void yieldWarp(VGPU_ARGS) {
   park(warp, op + 1, mask);
   warp.budget = 0;

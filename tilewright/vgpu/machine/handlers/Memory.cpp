@@ -544,10 +544,25 @@ static void loadParameter(VGPU_ARGS) {
   }
   VGPU_NEXT;
 }
+/// The address of a parameter of the kernel; b is the width of d in bytes. In 32 bits
+/// (LLVM's short pointers) it is the offset, which fromParameters completes.
 static void parameterAddress(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
-  put<uint64_t>(registers, op->d, m,
-                Lanes<uint64_t>(reinterpret_cast<uint64_t>(warp.parameters) + op->imm));
+  if (op->b == 4)
+    put<uint32_t>(registers, op->d, m, Lanes<uint32_t>(static_cast<uint32_t>(op->imm)));
+  else
+    put<uint64_t>(registers, op->d, m,
+                  Lanes<uint64_t>(reinterpret_cast<uint64_t>(warp.parameters) + op->imm));
+  VGPU_NEXT;
+}
+/// cvta.param: an offset into the parameters becomes their address on the host, an address
+/// stays. Parameters have at most 32764 bytes, and no host has memory below 64 KiB.
+static void fromParameters(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  const Lanes<uint64_t> a = op->b == 8 ? get<uint64_t>(registers, op->a)
+                                       : castLanes<uint64_t>(get<uint32_t>(registers, op->a));
+  const Lanes<uint64_t> base(reinterpret_cast<uint64_t>(warp.parameters));
+  put<uint64_t>(registers, op->d, m, a < uint64_t(0x10000) ? a + base : a);
   VGPU_NEXT;
 }
 /// The offset of a variable in local memory; b is the width of d in bytes.
@@ -582,7 +597,9 @@ static void atomicAccess(VGPU_ARGS) {
         return Wide128{readElement(registers, slot, 8, lane),
                        readElement(registers, slot + 256, 8, lane)};
       };
-      const Wide128 old = atomicApply128(form, where, wide(form.b[0]), wide(form.c));
+      const bool isCas = form.operation == AtomicOperation::cas;
+      const Wide128 b = wide(form.b[0]), c = isCas ? wide(form.c) : b;
+      const Wide128 old = atomicApply128(form, where, isCas ? c : b, b);
       if (form.returns) {
         std::memcpy(registers + form.d[0] + 8 * lane, &old.low, 8);
         std::memcpy(registers + form.d[0] + 256 + 8 * lane, &old.high, 8);

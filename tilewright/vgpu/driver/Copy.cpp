@@ -1,0 +1,295 @@
+// cuMemcpy*, cuMemset*.
+#include "tilewright/vgpu/driver/Copy.h"
+
+#include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/driver/Functions.h"
+#include "tilewright/vgpu/driver/Memory.h"
+
+#include <cstring>
+
+namespace tilewright::vgpu::driver {
+
+/// One side of a copy of a box.
+struct Side {
+  CUmemorytype type;
+  const void *host;
+  CUdeviceptr device;
+  size_t x, y, z, pitch, height;
+};
+
+/// Where the box begins, and the distances of its rows and slices.
+static CUresult place(Side side, const CUDA_MEMCPY3D &asked, const std::byte *&begin, size_t &pitch,
+                      size_t &slice) {
+  uint64_t base = 0;
+  switch (side.type) {
+  case CU_MEMORYTYPE_HOST:
+    base = reinterpret_cast<uint64_t>(side.host);
+    break;
+  case CU_MEMORYTYPE_DEVICE:
+  case CU_MEMORYTYPE_UNIFIED:
+    base = side.device;
+    break;
+  case CU_MEMORYTYPE_ARRAY:
+    return fail(CUDA_ERROR_NOT_SUPPORTED, "there are no CUDA arrays");
+  default:
+    return fail(CUDA_ERROR_INVALID_VALUE, concat("there is no memory of type ", int(side.type)));
+  }
+  const bool isSeveralRows = asked.Height > 1 || asked.Depth > 1;
+  if (side.pitch == 0)
+    side.pitch = asked.WidthInBytes + side.x;
+  if (isSeveralRows && side.pitch < asked.WidthInBytes + side.x)
+    return fail(CUDA_ERROR_INVALID_VALUE,
+                concat("a pitch of ", side.pitch, " bytes is less than the ",
+                       asked.WidthInBytes + side.x, " of a row"));
+  if (asked.Depth > 1 && side.height < asked.Height + side.y)
+    return fail(CUDA_ERROR_INVALID_VALUE,
+                concat("a height of ", side.height, " rows is less than the ",
+                       asked.Height + side.y, " of a slice"));
+  const size_t rows = std::max(side.height, asked.Height + side.y);
+  pitch = side.pitch;
+  slice = pitch * rows;
+  begin = reinterpret_cast<const std::byte *>(base + side.z * slice + side.y * pitch + side.x);
+  const bool isEmpty = !asked.WidthInBytes || !asked.Height || !asked.Depth;
+  VGPU_NEED(base || isEmpty);
+  return CUDA_SUCCESS;
+}
+
+CUresult makeCopy(const CUDA_MEMCPY3D &asked, CopyWork &work) {
+  const std::byte *to = nullptr;
+  VGPU_TRY(place({asked.srcMemoryType, asked.srcHost, asked.srcDevice, asked.srcXInBytes,
+                  asked.srcY, asked.srcZ, asked.srcPitch, asked.srcHeight},
+                 asked, work.from, work.fromPitch, work.fromSlice));
+  VGPU_TRY(place({asked.dstMemoryType, asked.dstHost, asked.dstDevice, asked.dstXInBytes,
+                  asked.dstY, asked.dstZ, asked.dstPitch, asked.dstHeight},
+                 asked, to, work.toPitch, work.toSlice));
+  work.to = const_cast<std::byte *>(to);
+  work.width = asked.WidthInBytes;
+  work.height = asked.Height;
+  work.depth = asked.Depth;
+  work.asked = asked;
+  return CUDA_SUCCESS;
+}
+
+CUresult makeFill(const CUDA_MEMSET_NODE_PARAMS &asked, FillWork &work) {
+  const unsigned size = asked.elementSize;
+  VGPU_NEED(size == 1 || size == 2 || size == 4);
+  VGPU_NEED(asked.dst % size == 0 && (asked.height <= 1 || asked.pitch % size == 0));
+  VGPU_NEED(asked.dst || asked.width == 0 || asked.height == 0);
+  if (asked.height > 1 && asked.pitch < asked.width * size)
+    return fail(CUDA_ERROR_INVALID_VALUE,
+                concat("a pitch of ", asked.pitch, " bytes is less than the ", asked.width * size,
+                       " of a row"));
+  work = {reinterpret_cast<std::byte *>(asked.dst),
+          asked.value,
+          size,
+          asked.width,
+          asked.height,
+          asked.pitch};
+  return CUDA_SUCCESS;
+}
+
+/// Bytes in one piece, as the box that a node of a graph tells of.
+static CUDA_MEMCPY3D flat(CUmemorytype toType, uint64_t to, CUmemorytype fromType, uint64_t from,
+                          size_t bytes) {
+  CUDA_MEMCPY3D asked{};
+  asked.srcMemoryType = fromType;
+  asked.dstMemoryType = toType;
+  asked.srcHost = reinterpret_cast<const void *>(from);
+  asked.dstHost = reinterpret_cast<void *>(to);
+  asked.srcDevice = from;
+  asked.dstDevice = to;
+  asked.WidthInBytes = bytes;
+  asked.Height = asked.Depth = 1;
+  return asked;
+}
+
+static CUDA_MEMCPY3D boxOf(const CUDA_MEMCPY2D &copy) {
+  CUDA_MEMCPY3D asked{};
+  asked.srcXInBytes = copy.srcXInBytes;
+  asked.srcY = copy.srcY;
+  asked.srcMemoryType = copy.srcMemoryType;
+  asked.srcHost = copy.srcHost;
+  asked.srcDevice = copy.srcDevice;
+  asked.srcPitch = copy.srcPitch;
+  asked.dstXInBytes = copy.dstXInBytes;
+  asked.dstY = copy.dstY;
+  asked.dstMemoryType = copy.dstMemoryType;
+  asked.dstHost = copy.dstHost;
+  asked.dstDevice = copy.dstDevice;
+  asked.dstPitch = copy.dstPitch;
+  asked.WidthInBytes = copy.WidthInBytes;
+  asked.Height = copy.Height;
+  asked.Depth = 1;
+  return asked;
+}
+
+static CUresult boxOf(const CUDA_MEMCPY3D_PEER &copy, CUDA_MEMCPY3D &asked) {
+  VGPU_NEED(Driver::get().contexts.find(copy.srcContext) &&
+            Driver::get().contexts.find(copy.dstContext));
+  static_assert(sizeof(CUDA_MEMCPY3D_PEER) == sizeof(CUDA_MEMCPY3D));
+  std::memcpy(&asked, &copy, sizeof(asked));
+  asked.reserved0 = asked.reserved1 = nullptr;
+  return CUDA_SUCCESS;
+}
+
+static CUresult copyNow(const CUDA_MEMCPY3D &asked) {
+  std::shared_ptr<Stream> stream;
+  VGPU_TRY(needStream(nullptr, stream));
+  CopyWork work;
+  VGPU_TRY(makeCopy(asked, work));
+  return submitAndWait(stream, work);
+}
+
+static CUresult copyLater(const CUDA_MEMCPY3D &asked, CUstream handle) {
+  std::shared_ptr<Stream> stream;
+  VGPU_TRY(needStream(handle, stream));
+  CopyWork work;
+  VGPU_TRY(makeCopy(asked, work));
+  return submit(stream, work);
+}
+
+static CUresult needContexts(CUcontext one, CUcontext other) {
+  VGPU_NEED(Driver::get().contexts.find(one) && Driver::get().contexts.find(other));
+  return CUDA_SUCCESS;
+}
+
+static CUDA_MEMSET_NODE_PARAMS rows(CUdeviceptr to, size_t pitch, unsigned value, unsigned size,
+                                    size_t width, size_t height) {
+  return {to, pitch, value, size, width, height};
+}
+
+static CUresult fillNow(const CUDA_MEMSET_NODE_PARAMS &asked) {
+  std::shared_ptr<Stream> stream;
+  VGPU_TRY(needStream(nullptr, stream));
+  FillWork work;
+  VGPU_TRY(makeFill(asked, work));
+  return submitAndWait(stream, work);
+}
+
+static CUresult fillLater(const CUDA_MEMSET_NODE_PARAMS &asked, CUstream handle) {
+  std::shared_ptr<Stream> stream;
+  VGPU_TRY(needStream(handle, stream));
+  FillWork work;
+  VGPU_TRY(makeFill(asked, work));
+  return submit(stream, work);
+}
+
+static constexpr CUmemorytype host = CU_MEMORYTYPE_HOST, device = CU_MEMORYTYPE_DEVICE,
+                              unified = CU_MEMORYTYPE_UNIFIED;
+static uint64_t number(const void *pointer) { return reinterpret_cast<uint64_t>(pointer); }
+
+namespace api {
+
+CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t byteCount) {
+  return copyNow(flat(unified, to, unified, from, byteCount));
+}
+CUresult cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
+                      CUcontext srcContext, size_t byteCount) {
+  VGPU_TRY(needContexts(dstContext, srcContext));
+  return copyNow(flat(device, dstDevice, device, srcDevice, byteCount));
+}
+CUresult cuMemcpyHtoD(CUdeviceptr dstDevice, const void *srcHost, size_t byteCount) {
+  return copyNow(flat(device, dstDevice, host, number(srcHost), byteCount));
+}
+CUresult cuMemcpyDtoH(void *dstHost, CUdeviceptr srcDevice, size_t byteCount) {
+  return copyNow(flat(host, number(dstHost), device, srcDevice, byteCount));
+}
+CUresult cuMemcpyDtoD(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t byteCount) {
+  return copyNow(flat(device, dstDevice, device, srcDevice, byteCount));
+}
+CUresult cuMemcpy2D(const CUDA_MEMCPY2D *copy) {
+  VGPU_NEED(copy);
+  return copyNow(boxOf(*copy));
+}
+CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *copy) { return cuMemcpy2D(copy); }
+CUresult cuMemcpy3D(const CUDA_MEMCPY3D *copy) {
+  VGPU_NEED(copy);
+  return copyNow(*copy);
+}
+CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *copy) {
+  VGPU_NEED(copy);
+  CUDA_MEMCPY3D asked;
+  VGPU_TRY(boxOf(*copy, asked));
+  return copyNow(asked);
+}
+
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t byteCount, CUstream stream) {
+  return copyLater(flat(unified, to, unified, from, byteCount), stream);
+}
+CUresult cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
+                           CUcontext srcContext, size_t byteCount, CUstream stream) {
+  VGPU_TRY(needContexts(dstContext, srcContext));
+  return copyLater(flat(device, dstDevice, device, srcDevice, byteCount), stream);
+}
+CUresult cuMemcpyHtoDAsync(CUdeviceptr dstDevice, const void *srcHost, size_t byteCount,
+                           CUstream stream) {
+  return copyLater(flat(device, dstDevice, host, number(srcHost), byteCount), stream);
+}
+CUresult cuMemcpyDtoHAsync(void *dstHost, CUdeviceptr srcDevice, size_t byteCount,
+                           CUstream stream) {
+  return copyLater(flat(host, number(dstHost), device, srcDevice, byteCount), stream);
+}
+CUresult cuMemcpyDtoDAsync(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t byteCount,
+                           CUstream stream) {
+  return copyLater(flat(device, dstDevice, device, srcDevice, byteCount), stream);
+}
+CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream) {
+  VGPU_NEED(copy);
+  return copyLater(boxOf(*copy), stream);
+}
+CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D *copy, CUstream stream) {
+  VGPU_NEED(copy);
+  return copyLater(*copy, stream);
+}
+CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *copy, CUstream stream) {
+  VGPU_NEED(copy);
+  CUDA_MEMCPY3D asked;
+  VGPU_TRY(boxOf(*copy, asked));
+  return copyLater(asked, stream);
+}
+
+CUresult cuMemsetD8(CUdeviceptr dstDevice, unsigned char uc, size_t n) {
+  return fillNow(rows(dstDevice, 0, uc, 1, n, 1));
+}
+CUresult cuMemsetD16(CUdeviceptr dstDevice, unsigned short us, size_t n) {
+  return fillNow(rows(dstDevice, 0, us, 2, n, 1));
+}
+CUresult cuMemsetD32(CUdeviceptr dstDevice, unsigned ui, size_t n) {
+  return fillNow(rows(dstDevice, 0, ui, 4, n, 1));
+}
+CUresult cuMemsetD2D8(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t width,
+                      size_t height) {
+  return fillNow(rows(dstDevice, dstPitch, uc, 1, width, height));
+}
+CUresult cuMemsetD2D16(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t width,
+                       size_t height) {
+  return fillNow(rows(dstDevice, dstPitch, us, 2, width, height));
+}
+CUresult cuMemsetD2D32(CUdeviceptr dstDevice, size_t dstPitch, unsigned ui, size_t width,
+                       size_t height) {
+  return fillNow(rows(dstDevice, dstPitch, ui, 4, width, height));
+}
+CUresult cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t n, CUstream stream) {
+  return fillLater(rows(dstDevice, 0, uc, 1, n, 1), stream);
+}
+CUresult cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us, size_t n, CUstream stream) {
+  return fillLater(rows(dstDevice, 0, us, 2, n, 1), stream);
+}
+CUresult cuMemsetD32Async(CUdeviceptr dstDevice, unsigned ui, size_t n, CUstream stream) {
+  return fillLater(rows(dstDevice, 0, ui, 4, n, 1), stream);
+}
+CUresult cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t width,
+                           size_t height, CUstream stream) {
+  return fillLater(rows(dstDevice, dstPitch, uc, 1, width, height), stream);
+}
+CUresult cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t width,
+                            size_t height, CUstream stream) {
+  return fillLater(rows(dstDevice, dstPitch, us, 2, width, height), stream);
+}
+CUresult cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned ui, size_t width,
+                            size_t height, CUstream stream) {
+  return fillLater(rows(dstDevice, dstPitch, ui, 4, width, height), stream);
+}
+
+} // namespace api
+} // namespace tilewright::vgpu::driver

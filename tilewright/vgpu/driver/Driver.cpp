@@ -1,0 +1,99 @@
+#include "tilewright/vgpu/driver/Driver.h"
+
+#include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/driver/Functions.h"
+#include "tilewright/vgpu/driver/Observe.h"
+#include "tilewright/vgpu/driver/Pool.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <unistd.h>
+
+namespace tilewright::vgpu::driver {
+
+void *newHandle() {
+  static std::atomic<uintptr_t> next = 0x1000;
+  return reinterpret_cast<void *>(next.fetch_add(1) << 4);
+}
+
+// A100 SXM 80 GB, RTX 3090, RTX 4090, H100 SXM, from their data sheets.
+static const Board *boardOf(const machine::Chip &chip) {
+  static constexpr uint64_t gigabyte = uint64_t(1) << 30;
+  static constexpr Board a100{
+      "Tilewright virtual A100", 80 * gigabyte, 1410000, 1593000, 5120, 40 << 20, 2, true};
+  static constexpr Board rtx3090{
+      "Tilewright virtual RTX 3090", 24 * gigabyte, 1695000, 9751000, 384, 6 << 20, 64, false};
+  static constexpr Board rtx4090{
+      "Tilewright virtual RTX 4090", 24 * gigabyte, 2520000, 10501000, 384, 72 << 20, 64, false};
+  static constexpr Board h100{
+      "Tilewright virtual H100", 80 * gigabyte, 1980000, 2619000, 5120, 50 << 20, 2, true};
+  switch (chip.architecture) {
+  case 80:
+    return &a100;
+  case 86:
+    return &rtx3090;
+  case 89:
+    return &rtx4090;
+  default:
+    return &h100;
+  }
+}
+
+static std::atomic<Driver *> only = nullptr;
+
+Driver &Driver::get() { return *only.load(std::memory_order_acquire); }
+bool Driver::isInitialised() { return only.load(std::memory_order_acquire) != nullptr; }
+
+CUresult Driver::initialise() {
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  if (isInitialised())
+    return CUDA_SUCCESS;
+  Result<Settings> settings = Settings::fromEnvironment();
+  Status status =
+      settings.isOk() ? checkObservationNames(settings->checks) : std::move(settings).takeStatus();
+  if (!status.isOk()) {
+    std::fprintf(stderr, "tilewright vgpu: %s\n", status.toString().c_str());
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  std::unique_ptr<Driver> driver(new Driver());
+  driver->settings = *std::move(settings);
+  driver->pool = std::make_unique<ThreadPool>(driver->settings.threads);
+  const uint64_t hostBytes =
+      uint64_t(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  for (int i = 0; i < driver->settings.devices; ++i) {
+    auto device = std::make_unique<Device>();
+    device->ordinal = i;
+    device->chip = driver->settings.chips[static_cast<size_t>(i) % driver->settings.chips.size()];
+    device->board = boardOf(*device->chip);
+    device->memoryBytes = driver->settings.memoryBytes
+                              ? driver->settings.memoryBytes
+                              : std::min(device->board->memoryBytes, hostBytes);
+    device->defaultPool = device->pool = std::make_shared<MemoryPool>(*device);
+    driver->pools.add(device->defaultPool);
+    driver->devices.push_back(std::move(device));
+  }
+  only.store(driver.release(), std::memory_order_release);
+  return CUDA_SUCCESS;
+}
+
+CUresult fail(CUresult code, std::string_view reason) {
+  if (Driver::isInitialised() && Driver::get().settings.verbose) {
+    const char *name = nullptr;
+    api::cuGetErrorName(code, &name);
+    const std::string line = concat("tilewright vgpu: ", name, ": ", reason, "\n");
+    std::fputs(line.c_str(), stderr);
+  }
+  return code;
+}
+
+CUresult needDevice(CUdevice number, Device *&device) {
+  const auto &devices = Driver::get().devices;
+  if (number < 0 || static_cast<size_t>(number) >= devices.size())
+    return fail(CUDA_ERROR_INVALID_DEVICE,
+                concat("there is no device ", number, "; there are ", devices.size()));
+  device = devices[static_cast<size_t>(number)].get();
+  return CUDA_SUCCESS;
+}
+
+} // namespace tilewright::vgpu::driver

@@ -1,0 +1,156 @@
+// The driver of one process: its devices, their contexts, and tables of all handles.
+#ifndef TILEWRIGHT_VGPU_DRIVER_DRIVER_H
+#define TILEWRIGHT_VGPU_DRIVER_DRIVER_H
+
+#include "tilewright/support/ThreadPool.h"
+#include "tilewright/vgpu/driver/CudaTypes.h"
+#include "tilewright/vgpu/driver/Handles.h"
+#include "tilewright/vgpu/driver/Settings.h"
+#include "tilewright/vgpu/machine/Chip.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tilewright::vgpu::driver {
+
+class Stream;
+class Graph;
+struct Event;
+struct Function;
+struct GraphExec;
+struct GraphNode;
+struct Library;
+struct Linker;
+struct LoadedBinary;
+struct MemoryPool;
+
+/// What a card has beside its chip.
+struct Board {
+  std::string_view name;
+  uint64_t memoryBytes;
+  int clockKilohertz, memoryClockKilohertz, memoryBusBits;
+  uint32_t l2Bytes;
+  int doubleRatio; // f32 operations for each of f64
+  bool ecc;
+};
+
+/// A context: what a program gives work to. Thread-safe.
+class Context : public Handled, public std::enable_shared_from_this<Context> {
+public:
+  Context(struct Device &device, unsigned flags, unsigned apiVersion)
+      : device(device), apiVersion(apiVersion), flags(flags) {}
+
+  Device &device;
+  const unsigned apiVersion;
+  uint64_t id = 0;
+  std::atomic<unsigned> flags;
+  std::atomic<bool> destroyed = false;
+  std::atomic<int> cacheConfig = 0, sharedConfig = 0;
+
+  /// What a kernel did wrong; all later calls fail with it.
+  CUresult failure() const { return static_cast<CUresult>(firstFailure.load()); }
+  void setFailure(CUresult failure);
+  /// What a call that waits for work answers: the failure, which is then over if the
+  /// settings say that contexts recover.
+  CUresult tellFailure();
+
+  /// The legacy default stream.
+  std::shared_ptr<Stream> legacy();
+  /// The default stream of the calling thread.
+  std::shared_ptr<Stream> perThread();
+  /// For a context that ends.
+  void dropLegacy();
+  void addStream(const std::shared_ptr<Stream> &stream);
+  std::vector<std::shared_ptr<Stream>> streams();
+  /// Waits for all work.
+  CUresult synchronise();
+
+  /// Held while work is given to any of its streams, so that the order between the
+  /// legacy stream and the others is the order of the calls.
+  std::mutex order;
+
+  std::mutex mutex;
+  size_t limits[7] = {1024, 1 << 20, 8 << 20, 2, 2048, 64, 0}; // guarded by mutex
+  std::set<void *> peers;                                      // guarded by mutex
+
+private:
+  std::atomic<int> firstFailure = 0;
+  std::shared_ptr<Stream> legacyStream;          // guarded by mutex
+  std::vector<std::weak_ptr<Stream>> allStreams; // guarded by mutex
+};
+
+struct Device {
+  int ordinal = 0;
+  const machine::Chip *chip = nullptr;
+  const Board *board = nullptr;
+  uint64_t memoryBytes = 0;
+  std::atomic<uint64_t> usedBytes = 0;
+
+  std::mutex mutex;
+  std::shared_ptr<Context> primary;              // guarded by mutex; null while it is not active
+  unsigned primaryUses = 0, primaryFlags = 0;    // guarded by mutex
+  std::shared_ptr<MemoryPool> defaultPool, pool; // guarded by mutex
+};
+
+class Driver {
+public:
+  /// The one of this process; made by cuInit(), never destroyed, since its threads may
+  /// outlive main().
+  static Driver &get();
+  static bool isInitialised();
+  /// What cuInit() does.
+  static CUresult initialise();
+
+  Settings settings;
+  std::vector<std::unique_ptr<Device>> devices;
+  std::unique_ptr<ThreadPool> pool; // for kernels
+
+  HandleTable<Context> contexts;
+  HandleTable<Stream> streams;
+  HandleTable<Event> events;
+  HandleTable<LoadedBinary> modules;
+  HandleTable<Function> functions;
+  HandleTable<Library> libraries;
+  HandleTable<MemoryPool> pools;
+  HandleTable<Linker> linkers;
+  HandleTable<Graph> graphs;
+  HandleTable<GraphNode> nodes;
+  HandleTable<GraphExec> execs;
+
+private:
+  Driver() = default;
+};
+
+/// Gives `code`, and says why where the user asked for that.
+CUresult fail(CUresult code, std::string_view reason);
+
+/// The context that is current to this thread; null if there is none.
+std::shared_ptr<Context> currentContext();
+/// Makes a context current for this thread until its end.
+class CurrentContext {
+public:
+  explicit CurrentContext(std::shared_ptr<Context> context);
+  ~CurrentContext();
+};
+
+/// Finds the current context, or fails as every call that needs one does.
+CUresult needContext(std::shared_ptr<Context> &context);
+/// Finds a device, or fails.
+CUresult needDevice(CUdevice number, Device *&device);
+
+/// Leaves the enclosing function with a result that is no success.
+#define VGPU_TRY(expression)                                                                       \
+  if (const CUresult vgpuResult = (expression); vgpuResult != CUDA_SUCCESS)                        \
+    return vgpuResult;
+/// Leaves it with CUDA_ERROR_INVALID_VALUE unless `condition` holds.
+#define VGPU_NEED(condition)                                                                       \
+  if (!(condition))                                                                                \
+    return fail(CUDA_ERROR_INVALID_VALUE, "needed: " #condition);
+
+} // namespace tilewright::vgpu::driver
+
+#endif // TILEWRIGHT_VGPU_DRIVER_DRIVER_H

@@ -1,0 +1,91 @@
+// Events: cuEvent*.
+#include "tilewright/vgpu/driver/Capture.h"
+#include "tilewright/vgpu/driver/Functions.h"
+#include "tilewright/vgpu/driver/Stream.h"
+
+namespace tilewright::vgpu::driver::api {
+
+CUresult cuEventCreate(CUevent *event, unsigned flags) {
+  VGPU_NEED(event && (flags & ~7u) == 0);
+  if (flags & CU_EVENT_INTERPROCESS)
+    return fail(CUDA_ERROR_NOT_SUPPORTED, "events are not shared between processes");
+  std::shared_ptr<Context> context;
+  VGPU_TRY(needContext(context));
+  auto made = std::make_shared<Event>();
+  made->context = context;
+  made->flags = flags;
+  *event = static_cast<CUevent>(Driver::get().events.add(made));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventDestroy(CUevent handle) {
+  return Driver::get().events.take(handle)
+             ? CUDA_SUCCESS
+             : fail(CUDA_ERROR_INVALID_HANDLE, "not an event, or one that was destroyed");
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  return cuEventRecordWithFlags(event, stream, 0);
+}
+
+CUresult cuEventRecordWithFlags(CUevent handle, CUstream streamHandle, unsigned flags) {
+  VGPU_NEED((flags & ~unsigned(CU_EVENT_RECORD_EXTERNAL)) == 0);
+  std::shared_ptr<Stream> stream;
+  std::shared_ptr<Event> event;
+  VGPU_TRY(needEvent(handle, event));
+  VGPU_TRY(needStream(streamHandle, stream));
+  if (event->context.lock() != stream->context)
+    return fail(CUDA_ERROR_INVALID_HANDLE, "the event is of another context than the stream");
+  bool isDone = false;
+  VGPU_TRY(captureRecord(stream, event, flags, isDone));
+  if (isDone)
+    return CUDA_SUCCESS;
+  auto record = std::make_shared<Fence>();
+  {
+    std::lock_guard lock(event->mutex);
+    event->record = record;
+    event->capture.reset();
+    event->captureNodes.clear();
+  }
+  stream->enqueue([record] { record->signal(); });
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventQuery(CUevent handle) {
+  std::shared_ptr<Event> event;
+  VGPU_TRY(needEvent(handle, event));
+  VGPU_TRY(refuseCapturedEvent(*event));
+  std::shared_ptr<Fence> record = event->latest();
+  if (record && !record->isDone())
+    return CUDA_ERROR_NOT_READY;
+  std::shared_ptr<Context> context = event->context.lock();
+  return context ? context->tellFailure() : CUDA_SUCCESS;
+}
+
+CUresult cuEventSynchronize(CUevent handle) {
+  std::shared_ptr<Event> event;
+  VGPU_TRY(needEvent(handle, event));
+  VGPU_TRY(refuseCapturedEvent(*event));
+  if (std::shared_ptr<Fence> record = event->latest())
+    record->wait();
+  std::shared_ptr<Context> context = event->context.lock();
+  return context ? context->tellFailure() : CUDA_SUCCESS;
+}
+
+CUresult cuEventElapsedTime(float *milliseconds, CUevent startHandle, CUevent endHandle) {
+  VGPU_NEED(milliseconds);
+  std::shared_ptr<Event> start, end;
+  VGPU_TRY(needEvent(startHandle, start));
+  VGPU_TRY(needEvent(endHandle, end));
+  if ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING)
+    return fail(CUDA_ERROR_INVALID_HANDLE, "an event was made without timing");
+  std::shared_ptr<Fence> from = start->latest(), to = end->latest();
+  if (!from || !to)
+    return fail(CUDA_ERROR_INVALID_HANDLE, "an event was never recorded");
+  if (!from->isDone() || !to->isDone())
+    return CUDA_ERROR_NOT_READY;
+  *milliseconds = std::chrono::duration<float, std::milli>(to->when() - from->when()).count();
+  return CUDA_SUCCESS;
+}
+
+} // namespace tilewright::vgpu::driver::api

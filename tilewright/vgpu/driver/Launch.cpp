@@ -1,0 +1,199 @@
+#include "tilewright/vgpu/driver/Launch.h"
+
+#include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/driver/Functions.h"
+
+#include <cstring>
+
+namespace tilewright::vgpu::driver {
+
+using machine::Chip;
+
+static uint64_t volume(const std::array<uint32_t, 3> &dim) {
+  return uint64_t(dim[0]) * dim[1] * dim[2];
+}
+
+CUresult takeArguments(const Function &function, void **values, void **extra,
+                       std::vector<std::byte> &parameters) {
+  parameters.assign(function.parameterBytes, std::byte(0));
+  if (extra) {
+    const std::byte *buffer = nullptr;
+    size_t bytes = 0;
+    for (; *extra != launchParamEnd; extra += 2)
+      if (*extra == launchParamBufferPointer)
+        buffer = static_cast<const std::byte *>(extra[1]);
+      else if (*extra == launchParamBufferSize)
+        bytes = *static_cast<const size_t *>(extra[1]);
+      else
+        return fail(CUDA_ERROR_INVALID_VALUE, "`extra` has a key that is not known");
+    VGPU_NEED(!values && (buffer || function.parameters.empty()));
+    // The end of the last parameter may be all that is there.
+    size_t least = 0;
+    for (const ParameterInfo &one : function.parameters)
+      least = std::max(least, one.offset + one.size);
+    if (bytes < least)
+      return fail(CUDA_ERROR_INVALID_VALUE, concat("`extra` has ", bytes, " bytes of arguments, ",
+                                                   function.name, " takes ", least));
+    std::memcpy(parameters.data(), buffer, std::min(bytes, parameters.size()));
+    return CUDA_SUCCESS;
+  }
+  VGPU_NEED(values || function.parameters.empty());
+  for (size_t i = 0; i < function.parameters.size(); ++i) {
+    if (!values[i])
+      return fail(CUDA_ERROR_INVALID_VALUE,
+                  concat("the pointer to argument ", i, " of ", function.name, " is null"));
+    std::memcpy(parameters.data() + function.parameters[i].offset, values[i],
+                function.parameters[i].size);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult checkLaunch(const KernelWork &work) {
+  const Function &function = *work.function;
+  const Chip &chip = *function.binary->device.chip;
+  auto refuse = [&](CUresult code, auto... parts) {
+    return fail(code, concat("kernel ", function.name, ": ", parts...));
+  };
+  const uint64_t threads = volume(work.block);
+  if (volume(work.grid) == 0 || threads == 0)
+    return refuse(CUDA_ERROR_INVALID_VALUE, "grid ", listed(work.grid), " of blocks ",
+                  listed(work.block), " has no threads");
+  if (work.grid[0] > Chip::gridX || work.grid[1] > Chip::gridY || work.grid[2] > Chip::gridZ)
+    return refuse(CUDA_ERROR_INVALID_VALUE, "grid ", listed(work.grid), " is beyond the chip's");
+  if (work.block[0] > Chip::blockX || work.block[1] > Chip::blockY ||
+      work.block[2] > Chip::blockZ || threads > function.maxThreads)
+    return refuse(CUDA_ERROR_INVALID_VALUE, "block ", listed(work.block), " is beyond the ",
+                  function.maxThreads, " threads that the kernel is compiled for");
+  if ((function.registers + 7) / 8 * 8 * ((threads + 31) / 32 * 32) > chip.registersPerBlock)
+    return refuse(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, threads, " threads of ", function.registers,
+                  " registers are more than the ", chip.registersPerBlock, " of a block");
+  if (work.dynamicShared > function.maxDynamicShared)
+    return refuse(CUDA_ERROR_INVALID_VALUE, work.dynamicShared,
+                  " bytes of dynamic shared memory are beyond ", function.maxDynamicShared.load(),
+                  "; cuFuncSetAttribute allows up to ",
+                  chip.sharedPerBlockOptin - function.staticShared);
+  const std::array<uint32_t, 3> &required = function.requiredCluster;
+  std::array<uint32_t, 3> cluster = work.cluster[0] ? work.cluster : required;
+  if (required[0] && work.cluster[0])
+    for (size_t i = 0; i < 3; ++i)
+      if (std::max(required[i], 1u) != work.cluster[i])
+        return refuse(CUDA_ERROR_INVALID_VALUE, "cluster ", listed(work.cluster),
+                      " is not the one that the kernel is compiled for, ", listed(required));
+  if (cluster[0]) {
+    for (uint32_t &size : cluster)
+      size = std::max(size, 1u);
+    const uint64_t blocks = volume(cluster);
+    const uint32_t most =
+        function.nonPortableCluster ? chip.clusterBlocksNonPortable : chip.clusterBlocks;
+    if (blocks > most && (blocks > 1 || chip.clusterBlocks))
+      return refuse(CUDA_ERROR_INVALID_CLUSTER_SIZE, "a cluster of ", blocks,
+                    " blocks is beyond the ", most, " that are allowed",
+                    blocks <= chip.clusterBlocksNonPortable
+                        ? "; CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED allows more"
+                        : "");
+    for (size_t i = 0; i < 3; ++i)
+      if (work.grid[i] % cluster[i] != 0)
+        return refuse(CUDA_ERROR_INVALID_VALUE, "grid ", listed(work.grid),
+                      " is not a multiple of cluster ", listed(cluster));
+  }
+  if (work.cooperative) {
+    const uint64_t most =
+        uint64_t(residentBlocks(function, static_cast<unsigned>(threads), work.dynamicShared)) *
+        chip.multiprocessors;
+    if (volume(work.grid) > most)
+      return refuse(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "grid ", listed(work.grid),
+                    " has more blocks than the ", most, " that are resident at once");
+  }
+  return CUDA_SUCCESS;
+}
+
+static CUresult takeAttribute(const CUlaunchAttribute &attribute, KernelWork &work) {
+  const CUlaunchAttributeValue &value = attribute.value;
+  switch (attribute.id) {
+  case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+    work.cooperative = value.cooperative != 0;
+    return CUDA_SUCCESS;
+  case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+    VGPU_NEED(value.clusterDim.x && value.clusterDim.y && value.clusterDim.z);
+    work.cluster = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
+    return CUDA_SUCCESS;
+  case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+    work.programmatic = value.programmaticStreamSerializationAllowed != 0;
+    return CUDA_SUCCESS;
+  case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+    work.priority = value.priority;
+    return CUDA_SUCCESS;
+  case CU_LAUNCH_ATTRIBUTE_IGNORE:
+  case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+  case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+  case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+  case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+  case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+  case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
+  case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+    return CUDA_SUCCESS; // hints about caches and order, which change no result
+  case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+  case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+  case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+    return fail(CUDA_ERROR_NOT_SUPPORTED,
+                concat("launch attribute ", int(attribute.id), " is not supported"));
+  }
+  return fail(CUDA_ERROR_INVALID_VALUE, concat("there is no launch attribute ", int(attribute.id)));
+}
+
+CUresult makeLaunch(const CUlaunchConfig &config, const std::shared_ptr<Function> &function,
+                    void **values, void **extra, KernelWork &work) {
+  VGPU_NEED(config.attrs || config.numAttrs == 0);
+  work.function = function;
+  work.grid = {config.gridDimX, config.gridDimY, config.gridDimZ};
+  work.block = {config.blockDimX, config.blockDimY, config.blockDimZ};
+  work.dynamicShared = config.sharedMemBytes;
+  for (unsigned i = 0; i < config.numAttrs; ++i)
+    VGPU_TRY(takeAttribute(config.attrs[i], work));
+  VGPU_TRY(checkLaunch(work));
+  return takeArguments(*function, values, extra, work.parameters);
+}
+
+namespace api {
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction handle, void **kernelParams,
+                          void **extra) {
+  VGPU_NEED(config);
+  std::shared_ptr<Stream> stream;
+  VGPU_TRY(needStream(config->hStream, stream));
+  std::shared_ptr<Function> function;
+  VGPU_TRY(needFunction(handle, stream->context->device, function));
+  KernelWork work;
+  VGPU_TRY(makeLaunch(*config, function, kernelParams, extra, work));
+  return submit(stream, std::move(work));
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned gridDimX, unsigned gridDimY,
+                        unsigned gridDimZ, unsigned blockDimX, unsigned blockDimY,
+                        unsigned blockDimZ, unsigned sharedMemBytes, CUstream stream,
+                        void **kernelParams, void **extra) {
+  const CUlaunchConfig config{gridDimX,  gridDimY,       gridDimZ, blockDimX, blockDimY,
+                              blockDimZ, sharedMemBytes, stream,   nullptr,   0};
+  return cuLaunchKernelEx(&config, function, kernelParams, extra);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned gridDimX, unsigned gridDimY,
+                                   unsigned gridDimZ, unsigned blockDimX, unsigned blockDimY,
+                                   unsigned blockDimZ, unsigned sharedMemBytes, CUstream stream,
+                                   void **kernelParams) {
+  CUlaunchAttribute cooperative{CU_LAUNCH_ATTRIBUTE_COOPERATIVE, {}, {}};
+  cooperative.value.cooperative = 1;
+  const CUlaunchConfig config{gridDimX,  gridDimY,       gridDimZ, blockDimX,    blockDimY,
+                              blockDimZ, sharedMemBytes, stream,   &cooperative, 1};
+  return cuLaunchKernelEx(&config, function, kernelParams, nullptr);
+}
+
+CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void *userData) {
+  VGPU_NEED(function);
+  std::shared_ptr<Stream> stream;
+  VGPU_TRY(needStream(handle, stream));
+  return submit(stream, HostWork{function, userData});
+}
+
+} // namespace api
+} // namespace tilewright::vgpu::driver

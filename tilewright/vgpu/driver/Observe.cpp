@@ -1,0 +1,76 @@
+#include "tilewright/vgpu/driver/Observe.h"
+
+#include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/driver/ObserveCount.h"
+#include "tilewright/vgpu/machine/ObserverList.h"
+
+#include <algorithm>
+
+namespace tilewright::vgpu::driver {
+
+// One row for each kind that exists; `start` makes what watches one launch.
+static constexpr std::array kinds{
+    ObservationKind{"count",
+                    "instructions, sectors, bank conflicts, tensor-core work and waits by line",
+                    startCounting},
+};
+
+std::span<const ObservationKind> observationKinds() { return kinds; }
+
+static const ObservationKind *findKind(std::string_view name) {
+  auto found = std::find_if(kinds.begin(), kinds.end(),
+                            [&](const ObservationKind &kind) { return kind.name == name; });
+  return found == kinds.end() ? nullptr : &*found;
+}
+
+Status checkObservationNames(const std::vector<std::string> &names) {
+  for (const std::string &name : names)
+    if (!findKind(name)) {
+      std::vector<std::string_view> known;
+      for (const ObservationKind &kind : kinds)
+        known.push_back(kind.name);
+      return Status(Error::vgpuSetting, concat("TILEWRIGHT_VGPU_CHECK names '", name,
+                                               "', which is no check; there are ", listed(known)));
+    }
+  return Status();
+}
+
+namespace {
+/// Several observations of one launch as one.
+class Several final : public Observation {
+public:
+  explicit Several(std::vector<std::unique_ptr<Observation>> all)
+      : all(std::move(all)), list(observersOf(this->all)) {}
+  machine::Observer &observer() override { return list; }
+  Status finished(Status status) override {
+    for (const auto &one : all)
+      status = one->finished(std::move(status));
+    return status;
+  }
+
+private:
+  static std::vector<machine::Observer *>
+  observersOf(const std::vector<std::unique_ptr<Observation>> &all) {
+    std::vector<machine::Observer *> observers;
+    for (const std::unique_ptr<Observation> &one : all)
+      observers.push_back(&one->observer());
+    return observers;
+  }
+  std::vector<std::unique_ptr<Observation>> all;
+  machine::ObserverList list;
+};
+} // namespace
+
+std::unique_ptr<Observation> startObservation(const std::vector<std::string> &names,
+                                              const LaunchFacts &facts) {
+  std::vector<std::unique_ptr<Observation>> all;
+  for (const std::string &name : names)
+    if (const ObservationKind *kind = findKind(name))
+      if (std::unique_ptr<Observation> one = kind->start(facts))
+        all.push_back(std::move(one));
+  if (all.size() > 1)
+    return std::make_unique<Several>(std::move(all));
+  return all.empty() ? nullptr : std::move(all.front());
+}
+
+} // namespace tilewright::vgpu::driver

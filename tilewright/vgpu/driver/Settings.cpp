@@ -1,0 +1,136 @@
+#include "tilewright/vgpu/driver/Settings.h"
+
+#include "tilewright/support/Concat.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+#include <thread>
+
+namespace tilewright::vgpu::driver {
+
+static constexpr Setting table[] = {
+    {"TILEWRIGHT_VGPU_CHIP", "chip", "NAME,…",
+     "sm_80, sm_86, sm_89, sm_90 or sm_90a (default); a list gives devices different ones"},
+    {"TILEWRIGHT_VGPU_DEVICES", "devices", "N", "number of devices (default 1)"},
+    {"TILEWRIGHT_VGPU_THREADS", "threads", "N",
+     "threads of the host for one launch (default: all)"},
+    {"TILEWRIGHT_VGPU_MEMORY", "memory", "BYTES",
+     "memory of a device, as 512M or 8G (default: the card's, or the host's if that is less)"},
+    {"TILEWRIGHT_VGPU_ARITHMETIC", "arithmetic", "exact|hopper", "of tensor cores (default exact)"},
+    {"TILEWRIGHT_VGPU_CHECK", "check", "NAME,…",
+     "what to check while kernels run (default nothing)"},
+    {"TILEWRIGHT_VGPU_REPORTS", "reports", "DIR",
+     "folder for what counting writes; without it the table is printed"},
+    {"TILEWRIGHT_VGPU_COMPLETION", "completion", "eager|latest|seeded",
+     "when asynchronous copies and wgmma happen: at once (default), as late as can be, at random"},
+    {"TILEWRIGHT_VGPU_SEED", "seed", "N",
+     "not 0: warps run in a random order that N decides (default 0)"},
+    {"TILEWRIGHT_VGPU_ASYNC", "async", "0|1",
+     "1: launches in the default stream return before they are done (default 0)"},
+    {"TILEWRIGHT_VGPU_STICKY", "sticky", "0|1",
+     "0: a failed kernel is reported once and its context stays usable (default 1)"},
+    {"TILEWRIGHT_VGPU_VERBOSE", "verbose", "0|1", "1: say why a call of the driver failed"},
+    {"TILEWRIGHT_VGPU_SUMMARY", "", "DIR", "folder for the summary of each process"},
+};
+
+std::span<const Setting> settingTable() { return table; }
+
+static Status refuse(std::string_view variable, std::string_view value, std::string_view wanted) {
+  return Status(Error::vgpuSetting, concat(variable, " is '", value, "', but takes ", wanted,
+                                           "; unset it or see `tilewright vgpu run --help`"));
+}
+
+static std::optional<std::string> valueOf(std::string_view variable) {
+  const char *text = std::getenv(std::string(variable).c_str());
+  return text && *text ? std::optional<std::string>(text) : std::nullopt;
+}
+
+static std::vector<std::string> split(const std::string &text) {
+  std::vector<std::string> parts;
+  size_t begin = 0;
+  while (begin <= text.size()) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    if (end > begin)
+      parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+static Result<uint64_t> number(std::string_view variable, uint64_t otherwise, uint64_t least,
+                               uint64_t most, bool withUnits = false) {
+  const std::optional<std::string> text = valueOf(variable);
+  if (!text)
+    return otherwise;
+  uint64_t value = 0;
+  const char *end = text->data() + text->size();
+  auto [rest, error] = std::from_chars(text->data(), end, value);
+  unsigned shift = 0;
+  if (withUnits && error == std::errc() && end - rest == 1) {
+    const size_t unit = std::string_view("KMG").find(*rest);
+    if (unit != std::string_view::npos) {
+      shift = 10 * (static_cast<unsigned>(unit) + 1);
+      ++rest;
+    }
+  }
+  if (error != std::errc() || rest != end || value > most >> shift || (value << shift) < least)
+    return refuse(variable, *text,
+                  concat("a whole number from ", least, " to ", most,
+                         withUnits ? ", with K, M or G behind it if you like" : ""));
+  return value << shift;
+}
+
+static Result<bool> flag(std::string_view variable, bool otherwise) {
+  TILEWRIGHT_ASSIGN(const uint64_t value, number(variable, otherwise ? 1 : 0, 0, 1));
+  return value == 1;
+}
+
+Result<Settings> Settings::fromEnvironment() {
+  Settings settings;
+  for (const std::string &name : split(valueOf("TILEWRIGHT_VGPU_CHIP").value_or("sm_90a"))) {
+    const machine::Chip *chip = machine::findChip(name);
+    if (!chip) {
+      std::vector<std::string_view> names;
+      for (const machine::Chip &one : machine::chips())
+        names.push_back(one.name);
+      return refuse("TILEWRIGHT_VGPU_CHIP", name, concat("one of ", listed(names)));
+    }
+    settings.chips.push_back(chip);
+  }
+  if (settings.chips.empty())
+    return refuse("TILEWRIGHT_VGPU_CHIP", ",", "the name of a chip");
+  constexpr uint64_t mostDevices = 64, mostThreads = 1024;
+  TILEWRIGHT_ASSIGN(const uint64_t devices,
+                    number("TILEWRIGHT_VGPU_DEVICES", settings.chips.size(), 0, mostDevices));
+  settings.devices = static_cast<int>(devices);
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  TILEWRIGHT_ASSIGN(const uint64_t threads,
+                    number("TILEWRIGHT_VGPU_THREADS", cores, 1, mostThreads));
+  settings.threads = static_cast<unsigned>(threads);
+  TILEWRIGHT_ASSIGN(settings.memoryBytes,
+                    number("TILEWRIGHT_VGPU_MEMORY", 0, 1 << 20, uint64_t(1) << 46, true));
+  const std::string arithmetic = valueOf("TILEWRIGHT_VGPU_ARITHMETIC").value_or("exact");
+  if (arithmetic != "exact" && arithmetic != "hopper")
+    return refuse("TILEWRIGHT_VGPU_ARITHMETIC", arithmetic, "exact or hopper");
+  settings.arithmetic =
+      arithmetic == "exact" ? machine::Arithmetic::exact : machine::Arithmetic::hopper;
+  TILEWRIGHT_ASSIGN(const bool async, flag("TILEWRIGHT_VGPU_ASYNC", false));
+  settings.defaultStreamWaits = !async;
+  TILEWRIGHT_ASSIGN(settings.stickyErrors, flag("TILEWRIGHT_VGPU_STICKY", true));
+  TILEWRIGHT_ASSIGN(settings.verbose, flag("TILEWRIGHT_VGPU_VERBOSE", false));
+  settings.checks = split(valueOf("TILEWRIGHT_VGPU_CHECK").value_or(""));
+  settings.reportDirectory = valueOf("TILEWRIGHT_VGPU_REPORTS").value_or("");
+  const std::string completion = valueOf("TILEWRIGHT_VGPU_COMPLETION").value_or("eager");
+  if (completion != "eager" && completion != "latest" && completion != "seeded")
+    return refuse("TILEWRIGHT_VGPU_COMPLETION", completion, "eager, latest or seeded");
+  settings.completion = completion == "eager"    ? machine::Completion::eager
+                        : completion == "latest" ? machine::Completion::latest
+                                                 : machine::Completion::seeded;
+  TILEWRIGHT_ASSIGN(settings.seed, number("TILEWRIGHT_VGPU_SEED", 0, 0, UINT64_MAX));
+  settings.summaryDirectory = valueOf("TILEWRIGHT_VGPU_SUMMARY").value_or("");
+  return settings;
+}
+
+} // namespace tilewright::vgpu::driver

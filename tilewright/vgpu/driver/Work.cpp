@@ -1,0 +1,185 @@
+#include "tilewright/vgpu/driver/Work.h"
+
+#include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/driver/Capture.h"
+#include "tilewright/vgpu/driver/Graph.h"
+#include "tilewright/vgpu/driver/Memory.h"
+#include "tilewright/vgpu/driver/Module.h"
+#include "tilewright/vgpu/driver/Observe.h"
+#include "tilewright/vgpu/driver/Pool.h"
+#include "tilewright/vgpu/driver/Summary.h"
+#include "tilewright/vgpu/machine/Launch.h"
+
+#include <cstring>
+#include <thread>
+
+namespace tilewright::vgpu::driver {
+
+/// What CUDA says for what went wrong in a kernel.
+static CUresult resultOf(const Status &status) {
+  if (!status.error())
+    return CUDA_ERROR_LAUNCH_FAILED;
+  switch (*status.error()) {
+  case Error::vgpuAccess:
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+  case Error::vgpuDeadlock:
+  case Error::vgpuLivelock:
+    return CUDA_ERROR_LAUNCH_TIMEOUT;
+  default:
+    return CUDA_ERROR_LAUNCH_FAILED;
+  }
+}
+
+static void run(Context &context, const KernelWork &work) {
+  static std::atomic<uint64_t> launches = 0;
+  Driver &driver = Driver::get();
+  const Function &function = *work.function;
+  machine::LoadedModule &module = *function.binary->module;
+  machine::LaunchConfig config;
+  config.grid = work.grid;
+  config.block = work.block;
+  config.cluster = work.cluster;
+  config.dynamicSharedBytes = work.dynamicShared;
+  config.cooperative = work.cooperative;
+  config.arithmetic = driver.settings.arithmetic;
+  config.completion = driver.settings.completion;
+  config.seed = driver.settings.seed;
+  config.pool = driver.pool.get();
+  std::vector<const void *> arguments;
+  for (const ParameterInfo &parameter : function.parameters)
+    arguments.push_back(work.parameters.data() + parameter.offset);
+
+  const LaunchFacts facts{module,
+                          function.name,
+                          config,
+                          context.device.ordinal,
+                          0,
+                          ++launches,
+                          driver.settings.reportDirectory};
+  std::unique_ptr<Observation> observation = startObservation(driver.settings.checks, facts);
+  if (observation)
+    config.observer = &observation->observer();
+  const auto begin = std::chrono::steady_clock::now();
+  Status status = machine::launch(module, function.name, config, arguments);
+  noteLaunch(function.name, std::chrono::steady_clock::now() - begin);
+  if (observation)
+    status = observation->finished(std::move(status));
+  if (status.isOk())
+    return;
+  noteFailure(concat("kernel ", function.name, ", grid ", listed(work.grid), ", block ",
+                     listed(work.block), ": ", status.toString()));
+  context.setFailure(resultOf(status));
+}
+
+static void run(Context &, const CopyWork &work) {
+  for (size_t z = 0; z < work.depth; ++z)
+    for (size_t y = 0; y < work.height; ++y)
+      std::memmove(work.to + z * work.toSlice + y * work.toPitch,
+                   work.from + z * work.fromSlice + y * work.fromPitch, work.width);
+}
+
+static void run(Context &, const FillWork &work) {
+  for (size_t y = 0; y < work.height; ++y) {
+    std::byte *row = work.to + y * work.pitch;
+    if (work.elementSize == 1)
+      std::memset(row, static_cast<int>(work.value & 0xff), work.width);
+    else
+      for (size_t x = 0; x < work.width; ++x)
+        std::memcpy(row + x * work.elementSize, &work.value, work.elementSize);
+  }
+}
+
+static void run(Context &, const HostWork &work) { work.function(work.data); }
+static void run(Context &context, const CallbackWork &work) {
+  work.function(work.stream, context.failure(), work.data);
+}
+static void run(Context &, const EmptyWork &) {}
+
+static void run(Context &, const RecordWork &work) {
+  auto record = std::make_shared<Fence>();
+  record->signal();
+  std::lock_guard lock(work.event->mutex);
+  work.event->record = record;
+}
+
+static void run(Context &, const WaitWork &work) {
+  if (std::shared_ptr<Fence> record = work.event->latest())
+    record->wait();
+}
+
+static void run(Context &, const AllocateWork &work) { startUse(work.asked.dptr, *work.pool); }
+static void run(Context &, const FreeWork &work) { endUse(work.address); }
+static void run(Context &context, const GraphWork &work) { performGraph(context, *work.graph); }
+
+static bool isReached(uint64_t now, const ValueWork &work) {
+  switch (work.flags) {
+  case CU_STREAM_WAIT_VALUE_GEQ:
+    return work.is64 ? static_cast<int64_t>(now - work.value) >= 0
+                     : static_cast<int32_t>(static_cast<uint32_t>(now - work.value)) >= 0;
+  case CU_STREAM_WAIT_VALUE_EQ:
+    return now == work.value;
+  case CU_STREAM_WAIT_VALUE_AND:
+    return (now & work.value) != 0;
+  default:
+    return (~(now | work.value) & (work.is64 ? ~uint64_t(0) : 0xffffffffu)) != 0;
+  }
+}
+
+template <typename Word> static void runValue(const Context &context, const ValueWork &work) {
+  auto *address = reinterpret_cast<Word *>(work.address);
+  if (!work.waits) {
+    __atomic_store_n(address, static_cast<Word>(work.value), __ATOMIC_SEQ_CST);
+    return;
+  }
+  while (!isReached(__atomic_load_n(address, __ATOMIC_ACQUIRE), work) && !context.failure())
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+}
+static void run(Context &context, const ValueWork &work) {
+  work.is64 ? runValue<uint64_t>(context, work) : runValue<uint32_t>(context, work);
+}
+
+void perform(Context &context, const Work &work) {
+  // After a failure nothing runs, except what hands memory back and what tells the host.
+  const bool isAlways = std::holds_alternative<FreeWork>(work) ||
+                        std::holds_alternative<CallbackWork>(work) ||
+                        std::holds_alternative<RecordWork>(work);
+  if (context.failure() && Driver::get().settings.stickyErrors && !isAlways)
+    return;
+  std::visit([&](const auto &one) { run(context, one); }, work);
+}
+
+CUgraphNodeType nodeTypeOf(const Work &work) {
+  static constexpr CUgraphNodeType types[] = {
+      CU_GRAPH_NODE_TYPE_KERNEL,     CU_GRAPH_NODE_TYPE_MEMCPY,       CU_GRAPH_NODE_TYPE_MEMSET,
+      CU_GRAPH_NODE_TYPE_HOST,       CU_GRAPH_NODE_TYPE_GRAPH,        CU_GRAPH_NODE_TYPE_EMPTY,
+      CU_GRAPH_NODE_TYPE_WAIT_EVENT, CU_GRAPH_NODE_TYPE_EVENT_RECORD, CU_GRAPH_NODE_TYPE_MEM_ALLOC,
+      CU_GRAPH_NODE_TYPE_MEM_FREE,
+  };
+  return types[work.index()];
+}
+
+static std::shared_ptr<Fence> enqueue(const std::shared_ptr<Stream> &stream, Work work) {
+  auto shared = std::make_shared<Work>(std::move(work));
+  return stream->enqueue([context = stream->context, shared] { perform(*context, *shared); });
+}
+
+CUresult submit(const std::shared_ptr<Stream> &stream, Work work) {
+  bool isDone = false;
+  VGPU_TRY(captureWork(stream, work, isDone));
+  if (isDone)
+    return CUDA_SUCCESS;
+  std::shared_ptr<Fence> fence = enqueue(stream, std::move(work));
+  if (stream->kind != Stream::Kind::legacy || !Driver::get().settings.defaultStreamWaits)
+    return CUDA_SUCCESS;
+  fence->wait();
+  return stream->context->tellFailure();
+}
+
+CUresult submitAndWait(const std::shared_ptr<Stream> &stream, Work work) {
+  VGPU_TRY(refuseInCapture(*stream));
+  VGPU_TRY(refuseImplicit(*stream));
+  enqueue(stream, std::move(work))->wait();
+  return stream->context->tellFailure();
+}
+
+} // namespace tilewright::vgpu::driver
