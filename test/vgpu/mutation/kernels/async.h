@@ -1,5 +1,7 @@
 // What the kernels here write as assembly.
-#pragma once
+#ifndef TEST_VGPU_MUTATION_KERNELS_ASYNC_H
+#define TEST_VGPU_MUTATION_KERNELS_ASYNC_H
+
 #include <stdint.h>
 
 #define KERNEL(name, threads)                                                                      \
@@ -97,3 +99,5 @@ static __device__ uint32_t loadRemote(uint32_t from) {
 static __device__ void storeRemote(uint32_t to, uint32_t value) {
   asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(to), "r"(value) : "memory");
 }
+
+#endif // TEST_VGPU_MUTATION_KERNELS_ASYNC_H
