@@ -1,5 +1,6 @@
 #include "test/fuzz/PtxTarget.h"
 
+#include "tilewright/vgpu/machine/LoadedModule.h"
 #include "tilewright/vgpu/ptx/InstructionTable.h"
 #include "tilewright/vgpu/ptx/Parser.h"
 #include "tilewright/vgpu/ptx/Printer.h"
@@ -73,6 +74,28 @@ static void checkModule(const Module &module) {
             "a symbol stands for nothing");
 }
 
+/// Loads what could be read: every kernel is decoded, plain and observed, or
+/// refused with an id.
+static void checkLoading(std::string_view text, const Module &module) {
+  using vgpu::machine::LoadedModule;
+  auto checkRefusal = [](Status status) {
+    require(status.error().has_value() && status.toString().starts_with("E7"),
+            "a refusal without an id:", status.message());
+  };
+  const std::clock_t start = std::clock();
+  auto loaded = LoadedModule::create(text, "sm_90a");
+  require(std::clock() - start < 2 * CLOCKS_PER_SEC, "loading took over two seconds");
+  if (!loaded.isOk())
+    return checkRefusal(std::move(loaded).takeStatus());
+  for (const Function &function : module.functions) {
+    if (!function.entry || !function.defined)
+      continue;
+    auto program = (*loaded)->kernel(module.name(function.name), {.observed = true});
+    if (!program.isOk())
+      checkRefusal(std::move(program).takeStatus());
+  }
+}
+
 bool checkPtx(std::string_view text) {
   // Time of the processor, so that a busy machine does not look like a slow reader.
   const std::clock_t start = std::clock();
@@ -94,6 +117,7 @@ bool checkPtx(std::string_view text) {
   std::string difference;
   require(equal(*module, *again, &difference),
           "what was printed reads differently:", difference + "\n" + printed);
+  checkLoading(text, *module);
   return true;
 }
 

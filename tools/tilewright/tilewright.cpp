@@ -55,7 +55,7 @@ static void printHelp(std::ostream &out) {
     left.resize(12, ' ');
     out << left << command->summary << "\n";
   }
-  out << "  vgpu      runs a program with a virtual GPU in place of a real one\n";
+  out << "  vgpu      runs a program that needs a GPU on a virtual one, and checks its kernels\n";
   out << "\n`tilewright COMMAND --help` says more about one of them.\n\n"
          "Options, for every command (defaults shown; TILEWRIGHT_IMPORT_MAX_RANK=8 in the\n"
          "environment does the same as --import.max-rank=8):\n"
@@ -67,8 +67,7 @@ static void printHelp(std::ostream &out) {
          "  3  a file could not be read, understood or written\n"
          "  4  the artifact was refused (E1…)\n"
          "  5  the program could not be run, or judged itself wrong (E3…, E5…)\n"
-         "  6  the program could not be compiled (E2…, E4…)\n"
-         "`tilewright vgpu run` has that of the program it runs.\n";
+         "  6  the program could not be compiled (E2…, E4…)\n";
 }
 
 static void printHelp(std::ostream &out, const Command &command) {
@@ -97,7 +96,7 @@ int main(int argc, char **argv) {
     printHelp(arguments.empty() ? std::cerr : std::cout);
     return arguments.empty() ? wrongUse : done;
   }
-  // What it runs has flags and an exit code of its own.
+  // A program of its own, which needs no LLVM: what follows is the flags of another program.
   if (arguments[0] == "vgpu")
     return vgpu::run::runCommand(std::span(arguments).subspan(1));
   const Command *command = nullptr;

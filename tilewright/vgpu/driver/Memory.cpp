@@ -3,6 +3,7 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/driver/Capture.h"
 #include "tilewright/vgpu/driver/Functions.h"
+#include "tilewright/vgpu/driver/ObserveCheck.h"
 #include "tilewright/vgpu/driver/Pool.h"
 #include "tilewright/vgpu/driver/Stream.h"
 
@@ -28,15 +29,16 @@ static constexpr size_t alignment = 512;
 void *takeMemory(Device *device, size_t bytes) {
   const bool fits = !device || device->usedBytes.fetch_add(bytes) + bytes <= device->memoryBytes;
   void *memory = nullptr;
-  if (fits && posix_memalign(&memory, alignment, bytes) == 0)
-    return memory;
+  const size_t zone = redZoneBytes(); // a multiple of the alignment
+  if (fits && posix_memalign(&memory, alignment, bytes + 2 * zone) == 0)
+    return static_cast<std::byte *>(memory) + zone;
   if (device)
     device->usedBytes -= bytes;
   return nullptr;
 }
 
 void giveMemory(Device *device, void *memory, size_t bytes) {
-  std::free(memory);
+  std::free(static_cast<std::byte *>(memory) - redZoneBytes());
   if (device)
     device->usedBytes -= bytes;
 }
@@ -47,6 +49,10 @@ static Device *payer(AllocationKind kind, Device *device) {
 }
 
 void addOwned(OwnedMemory memory) {
+  // What the host can write behind our back counts as written.
+  if (memory.kind != AllocationKind::registered)
+    tellAllocated(memory.begin, memory.bytes,
+                  memory.kind != AllocationKind::device && memory.kind != AllocationKind::pool);
   machine::allocations().add(memory.begin, memory.bytes, memory.kind,
                              memory.device ? memory.device->ordinal : -1);
   Owned &all = owned();
@@ -55,6 +61,7 @@ void addOwned(OwnedMemory memory) {
 }
 
 std::optional<OwnedMemory> takeOwned(uint64_t begin) {
+  tellFreed(begin);
   machine::allocations().remove(begin);
   Owned &all = owned();
   std::lock_guard lock(all.mutex);

@@ -1,13 +1,27 @@
 #include "tilewright/vgpu/driver/Observe.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/driver/ObserveCheck.h"
+#include "tilewright/vgpu/driver/ObserveCount.h"
+#include "tilewright/vgpu/machine/ObserverList.h"
 
 #include <algorithm>
 
 namespace tilewright::vgpu::driver {
 
 // One row for each kind that exists; `start` makes what watches one launch.
-static constexpr std::array<ObservationKind, 0> kinds{};
+static constexpr std::array kinds{
+    ObservationKind{"all", "all four checks", startChecking},
+    ObservationKind{"races", "accesses that nothing orders, missing fences, registers of wgmma",
+                    startChecking},
+    ObservationKind{"uninit", "reads of shared and device memory that nobody wrote", startChecking},
+    ObservationKind{"bounds", "accesses next to allocations and behind their end", startChecking},
+    ObservationKind{"barriers", "barriers that are used in ways PTX does not define",
+                    startChecking},
+    ObservationKind{"count",
+                    "instructions, sectors, bank conflicts, tensor-core work and waits by line",
+                    startCounting},
+};
 
 std::span<const ObservationKind> observationKinds() { return kinds; }
 
@@ -31,36 +45,48 @@ Status checkObservationNames(const std::vector<std::string> &names) {
 
 namespace {
 /// Several observations of one launch as one.
-class Several final : public Observation, public machine::Observer {
+class Several final : public Observation {
 public:
-  explicit Several(std::vector<std::unique_ptr<Observation>> all) : all(std::move(all)) {}
-  machine::Observer &observer() override { return *this; }
-  void access(const machine::MemoryEvent &event) override {
-    for (const auto &one : all)
-      one->observer().access(event);
-  }
-  void synchronise(const machine::SyncEvent &event) override {
-    for (const auto &one : all)
-      one->observer().synchronise(event);
-  }
+  explicit Several(std::vector<std::unique_ptr<Observation>> all)
+      : all(std::move(all)), list(observersOf(this->all)) {}
+  machine::Observer &observer() override { return list; }
   Status finished(Status status) override {
     for (const auto &one : all)
       status = one->finished(std::move(status));
     return status;
   }
+  std::string report() const override {
+    std::string text;
+    for (const auto &one : all)
+      text += one->report();
+    return text;
+  }
 
 private:
+  static std::vector<machine::Observer *>
+  observersOf(const std::vector<std::unique_ptr<Observation>> &all) {
+    std::vector<machine::Observer *> observers;
+    for (const std::unique_ptr<Observation> &one : all)
+      observers.push_back(&one->observer());
+    return observers;
+  }
   std::vector<std::unique_ptr<Observation>> all;
+  machine::ObserverList list;
 };
 } // namespace
 
 std::unique_ptr<Observation> startObservation(const std::vector<std::string> &names,
                                               const LaunchFacts &facts) {
   std::vector<std::unique_ptr<Observation>> all;
-  for (const std::string &name : names)
-    if (const ObservationKind *kind = findKind(name))
-      if (std::unique_ptr<Observation> one = kind->start(facts))
-        all.push_back(std::move(one));
+  std::vector<decltype(ObservationKind::start)> started; // several checks are one observation
+  for (const std::string &name : names) {
+    const ObservationKind *kind = findKind(name);
+    if (!kind || std::find(started.begin(), started.end(), kind->start) != started.end())
+      continue;
+    started.push_back(kind->start);
+    if (std::unique_ptr<Observation> one = kind->start(facts))
+      all.push_back(std::move(one));
+  }
   if (all.size() > 1)
     return std::make_unique<Several>(std::move(all));
   return all.empty() ? nullptr : std::move(all.front());

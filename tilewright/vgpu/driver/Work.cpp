@@ -7,6 +7,7 @@
 #include "tilewright/vgpu/driver/Memory.h"
 #include "tilewright/vgpu/driver/Module.h"
 #include "tilewright/vgpu/driver/Observe.h"
+#include "tilewright/vgpu/driver/ObserveCheck.h"
 #include "tilewright/vgpu/driver/Pool.h"
 #include "tilewright/vgpu/driver/Summary.h"
 #include "tilewright/vgpu/machine/Launch.h"
@@ -24,6 +25,7 @@ static CUresult resultOf(const Status &status) {
   case Error::vgpuAccess:
     return CUDA_ERROR_ILLEGAL_ADDRESS;
   case Error::vgpuDeadlock:
+  case Error::vgpuLivelock:
     return CUDA_ERROR_LAUNCH_TIMEOUT;
   default:
     return CUDA_ERROR_LAUNCH_FAILED;
@@ -42,12 +44,21 @@ static void run(Context &context, const KernelWork &work) {
   config.dynamicSharedBytes = work.dynamicShared;
   config.cooperative = work.cooperative;
   config.arithmetic = driver.settings.arithmetic;
+  config.completion = driver.settings.completion;
+  config.seed = driver.settings.seed;
+  config.catchesFaults = true;
   config.pool = driver.pool.get();
   std::vector<const void *> arguments;
   for (const ParameterInfo &parameter : function.parameters)
     arguments.push_back(work.parameters.data() + parameter.offset);
 
-  const LaunchFacts facts{module, function.name, config, context.device.ordinal, 0, ++launches};
+  const LaunchFacts facts{module,
+                          function.name,
+                          config,
+                          context.device.ordinal,
+                          0,
+                          ++launches,
+                          driver.settings.countDirectory};
   std::unique_ptr<Observation> observation = startObservation(driver.settings.checks, facts);
   if (observation)
     config.observer = &observation->observer();
@@ -58,8 +69,11 @@ static void run(Context &context, const KernelWork &work) {
     status = machine::launch(module, function.name, config, arguments);
   }
   noteLaunch(function.name, std::chrono::steady_clock::now() - begin);
-  if (observation)
+  if (observation) {
     status = observation->finished(std::move(status));
+    if (std::string found = observation->report(); !found.empty())
+      noteReport("checks", found);
+  }
   if (status.isOk())
     return;
   noteFailure(concat("kernel ", function.name, ", grid ", listed(work.grid), ", block ",
@@ -69,14 +83,17 @@ static void run(Context &context, const KernelWork &work) {
 
 static void run(Context &, const CopyWork &work) {
   for (size_t z = 0; z < work.depth; ++z)
-    for (size_t y = 0; y < work.height; ++y)
-      std::memmove(work.to + z * work.toSlice + y * work.toPitch,
-                   work.from + z * work.fromSlice + y * work.fromPitch, work.width);
+    for (size_t y = 0; y < work.height; ++y) {
+      std::byte *to = work.to + z * work.toSlice + y * work.toPitch;
+      std::memmove(to, work.from + z * work.fromSlice + y * work.fromPitch, work.width);
+      tellWritten(to, work.width);
+    }
 }
 
 static void run(Context &, const FillWork &work) {
   for (size_t y = 0; y < work.height; ++y) {
     std::byte *row = work.to + y * work.pitch;
+    tellWritten(row, work.width * work.elementSize);
     if (work.elementSize == 1)
       std::memset(row, static_cast<int>(work.value & 0xff), work.width);
     else

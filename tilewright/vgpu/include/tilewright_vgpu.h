@@ -30,6 +30,8 @@ typedef struct tilewright_vgpu_config {
   uint32_t threads;      /* of the host; 0 or 1 is the caller alone */
   int cooperative;       /* not 0: all blocks are resident at once */
   int hopper_arithmetic; /* not 0: tensor cores cut sums off as Hopper does */
+  int completion;        /* of copies and wgmma: 0 at once, 1 as late as can be, 2 at random */
+  uint64_t seed;         /* not 0: warps run in a random order that it decides */
 } tilewright_vgpu_config;
 
 /* Loads PTX text for a chip: "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a". NULL on

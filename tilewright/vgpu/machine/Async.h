@@ -39,10 +39,15 @@ struct MbarrierForm {
   AddressForm address;
   bool drops = false, expects = false, hasCount = false, noComplete = false, byParity = false;
   bool returns = false;
+  bool isCounted = false; // .noinc: the arrival is among those the barrier was made for
+  Order order = Order::release;
+  Scope scope = Scope::cta;
   uint32_t value = 0;  // slot: count, bytes, parity or state
   uint32_t result = 0; // slot: state, predicate or count
 };
 After runMbarrier(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
+/// In Fragment::wanted: the lowest bit is a parity.
+inline constexpr uint32_t mbarrierParity = 1u << 8;
 /// Whether what a fragment waits for has happened.
 bool isMbarrierReady(Warp &warp, const Fragment &fragment);
 
@@ -62,6 +67,7 @@ struct CopyForm {
   // st.async and red.async: slots of values.
   AccessForm values;
   unsigned mapField = 0, ordinal = 0;
+  Scope scope = Scope::gpu; // of the fence of tensormap.cp_fenceproxy
 };
 After runCpAsync(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 After runCpAsyncMbarrier(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
@@ -73,16 +79,18 @@ After runTensormapCopy(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 
 struct ClusterForm {
   ExternalForm head;
+  Order order = Order::acquireRelease;
 };
 After runClusterArrive(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 After runClusterWait(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
-bool isClusterReady(const Block &block, const Fragment &fragment);
+/// Whether a fragment's barrier is complete; then it is told that it goes on.
+bool isClusterReady(Warp &warp, const Fragment &fragment);
 
 /// The address of one lane.
 uint64_t laneAddress(const AddressForm &form, const std::byte *registers, unsigned lane);
-/// complete_tx of an mbarrier at a generic or shared address.
+/// complete_tx of an mbarrier at a generic or shared address, by operation `async`.
 bool completeBytes(Warp &warp, const Op *op, const AddressForm &form, uint64_t address,
-                   unsigned lane, uint32_t bytes);
+                   unsigned lane, uint32_t bytes, AsyncId async);
 
 } // namespace tilewright::vgpu::machine
 

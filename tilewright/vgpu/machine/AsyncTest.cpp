@@ -195,16 +195,19 @@ AGAIN:
   const uint16_t *pa = aligned(a), *pb = aligned(b);
   const auto mapA = mapOf(pa), mapB = mapOf(pb);
   float *pd = d.data();
-  Status status =
-      run(*module, "k", {.block = {128, 1, 1}, .dynamicSharedBytes = 16384 + 64}, mapA, mapB, pd);
-  ASSERT_TRUE(status.isOk()) << status.toString();
-  for (int row = 0; row < 64; ++row)
-    for (int column = 0; column < 64; ++column) {
-      double sum = 0;
-      for (int k = 0; k < 64; ++k)
-        sum += half(pa[row * 64 + k]) * half(pb[column * 64 + k]);
-      ASSERT_EQ(d[row * 64 + column], float(sum)) << row << ' ' << column;
-    }
+  for (const LaunchConfig &order :
+       ordersOf({.block = {128, 1, 1}, .dynamicSharedBytes = 16384 + 64})) {
+    std::fill(d.begin(), d.end(), 0.0f);
+    Status status = run(*module, "k", order, mapA, mapB, pd);
+    ASSERT_TRUE(status.isOk()) << status.toString() << describeOrder(order);
+    for (int row = 0; row < 64; ++row)
+      for (int column = 0; column < 64; ++column) {
+        double sum = 0;
+        for (int k = 0; k < 64; ++k)
+          sum += half(pa[row * 64 + k]) * half(pb[column * 64 + k]);
+        ASSERT_EQ(d[row * 64 + column], float(sum)) << row << ' ' << column << describeOrder(order);
+      }
+  }
 }
 
 /// What nvcc makes of a product with two stages.
@@ -238,15 +241,20 @@ TEST(Hopper, MultipliesMatricesInStages) {
                       .block = {128, 1, 1},
                       .dynamicSharedBytes = 2 * (8192 + 16384),
                       .pool = &pool};
-  Status status = run(*module, "gemm", config, mapA, mapB, pc, n, k);
-  ASSERT_TRUE(status.isOk()) << status.toString();
+  std::vector<float> expected(m * n);
   for (int row = 0; row < m; ++row)
     for (int column = 0; column < n; ++column) {
       double sum = 0;
       for (int i = 0; i < k; ++i)
         sum += half(pa[row * k + i]) * half(pb[column * k + i]);
-      ASSERT_EQ(c[row * n + column], float(sum)) << row << ' ' << column;
+      expected[row * n + column] = float(sum);
     }
+  for (const LaunchConfig &order : ordersOf(config)) {
+    std::fill(c.begin(), c.end(), 0.0f);
+    Status status = run(*module, "gemm", order, mapA, mapB, pc, n, k);
+    ASSERT_TRUE(status.isOk()) << status.toString() << describeOrder(order);
+    ASSERT_EQ(c, expected) << describeOrder(order);
+  }
 }
 
 /// Boxes that reach over the edge are filled with zeros and cut off when stored.
@@ -278,7 +286,7 @@ L:
 })");
   alignas(64) std::array<uint32_t, 6 * 12> from, to;
   for (uint32_t i = 0; i < from.size(); ++i)
-    from[i] = i + 1, to[i] = 1000;
+    from[i] = i + 1;
   auto mapOf = [](const uint32_t *data) {
     TensorMap map;
     map.address = reinterpret_cast<uint64_t>(data);
@@ -293,13 +301,17 @@ L:
   mapOf(from.data()).encode(mapFrom.data());
   mapOf(to.data()).encode(mapTo.data());
   const std::byte *pfrom = mapFrom.data(), *pto = mapTo.data();
-  Status status = run(*module, "k", {}, pfrom, pto, int32_t(-3), int32_t(4));
-  ASSERT_TRUE(status.isOk()) << status.toString();
-  for (int y = 0; y < 6; ++y)
-    for (int x = 0; x < 12; ++x) {
-      const bool isInside = x < 5 && y >= 4;
-      ASSERT_EQ(to[y * 12 + x], 1000 + (isInside ? from[y * 12 + x] : 0)) << x << ' ' << y;
-    }
+  for (const LaunchConfig &order : ordersOf({})) {
+    to.fill(1000);
+    Status status = run(*module, "k", order, pfrom, pto, int32_t(-3), int32_t(4));
+    ASSERT_TRUE(status.isOk()) << status.toString() << describeOrder(order);
+    for (int y = 0; y < 6; ++y)
+      for (int x = 0; x < 12; ++x) {
+        const bool isInside = x < 5 && y >= 4;
+        ASSERT_EQ(to[y * 12 + x], 1000 + (isInside ? from[y * 12 + x] : 0))
+            << x << ' ' << y << describeOrder(order);
+      }
+  }
 }
 
 /// Two blocks write into each other's shared memory and arrive at each other's mbarrier.
@@ -342,11 +354,93 @@ W:
 })");
   std::vector<uint32_t> out(64);
   uint32_t *pout = out.data();
-  Status status = run(*module, "k", {.grid = {2, 1, 1}, .block = {32, 1, 1}}, pout);
-  ASSERT_TRUE(status.isOk()) << status.toString();
-  for (uint32_t i = 0; i < 32; ++i) {
-    EXPECT_EQ(out[i], 100 + i);
-    EXPECT_EQ(out[32 + i], i);
+  for (const LaunchConfig &order : ordersOf({.grid = {2, 1, 1}, .block = {32, 1, 1}})) {
+    std::fill(out.begin(), out.end(), 0);
+    Status status = run(*module, "k", order, pout);
+    ASSERT_TRUE(status.isOk()) << status.toString() << describeOrder(order);
+    for (uint32_t i = 0; i < 32; ++i) {
+      EXPECT_EQ(out[i], 100 + i) << describeOrder(order);
+      EXPECT_EQ(out[32 + i], i) << describeOrder(order);
+    }
+  }
+}
+
+/// Block 0 sends a row to both blocks at once; then each block sends words to the other
+/// and adds to its counter, and the barriers count the bytes.
+TEST(Hopper, CopiesToOtherBlocksSignalTheirBarriers) {
+  auto module = loadText(head + R"(
+.visible .entry k(.param .u64 in, .param .u64 out) .reqnctapercluster 2, 1, 1 {
+  .reg .b32 %t, %rank, %peer, %s, %r, %bar, %rbar, %v, %x, %row, %c;
+  .reg .b64 %p, %q, %o;
+  .reg .b16 %all;
+  .reg .pred %first, %zero, %done;
+  .shared .align 16 .b32 row[32];
+  .shared .align 16 .b32 words[32];
+  .shared .align 8 .b64 barriers[2];
+  .shared .align 4 .b32 counter;
+  ld.param.u64 %p, [in];
+  ld.param.u64 %q, [out];
+  mov.u32 %t, %tid.x;
+  mov.u32 %rank, %cluster_ctarank;
+  xor.b32 %peer, %rank, 1;
+  mov.u32 %bar, barriers;
+  mov.u32 %row, row;
+  mov.u32 %c, counter;
+  setp.eq.u32 %first, %t, 0;
+  @%first st.shared.u32 [%c], 0;
+  @%first mbarrier.init.shared::cta.b64 [%bar], 1;
+  @%first mbarrier.init.shared::cta.b64 [%bar+8], 1;
+  fence.mbarrier_init.release.cluster;
+  @%first mbarrier.arrive.expect_tx.shared::cta.b64 _, [%bar], 128;
+  @%first mbarrier.arrive.expect_tx.shared::cta.b64 _, [%bar+8], 256;
+  barrier.cluster.arrive.release.aligned;
+  barrier.cluster.wait.acquire.aligned;
+  setp.eq.and.u32 %zero, %rank, 0, %first;
+  mov.b16 %all, 3;
+  @%zero cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%row], [%p], 128, [%bar], %all;
+  mov.u32 %s, words;
+  mad.lo.u32 %s, %t, 4, %s;
+  mapa.shared::cluster.u32 %r, %s, %peer;
+  add.u32 %x, %bar, 8;
+  mapa.shared::cluster.u32 %rbar, %x, %peer;
+  mad.lo.u32 %v, %rank, 100, %t;
+  st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r], %v, [%rbar];
+  mapa.shared::cluster.u32 %r, %c, %peer;
+  red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r], %t, [%rbar];
+W:
+  mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %done, [%bar], 0;
+  @!%done bra W;
+X:
+  mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %done, [%bar+8], 0;
+  @!%done bra X;
+  ld.shared.u32 %v, [%s];
+  mad.lo.u32 %x, %t, 4, %row;
+  ld.shared.u32 %x, [%x];
+  add.u32 %v, %v, %x;
+  ld.shared.u32 %x, [%c];
+  add.u32 %v, %v, %x;
+  mad.lo.u32 %t, %rank, 32, %t;
+  mul.wide.u32 %o, %t, 4;
+  add.u64 %q, %q, %o;
+  st.global.u32 [%q], %v;
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  ret;
+})");
+  alignas(16) std::array<uint32_t, 32> in;
+  for (uint32_t i = 0; i < 32; ++i)
+    in[i] = 1000 * i;
+  std::vector<uint32_t> out(64);
+  const uint32_t *pin = in.data();
+  uint32_t *pout = out.data();
+  for (const LaunchConfig &order : ordersOf({.grid = {2, 1, 1}, .block = {32, 1, 1}})) {
+    std::fill(out.begin(), out.end(), 0);
+    Status status = run(*module, "k", order, pin, pout);
+    ASSERT_TRUE(status.isOk()) << status.toString() << describeOrder(order);
+    for (uint32_t i = 0; i < 32; ++i) {
+      EXPECT_EQ(out[i], 100 + i + 1000 * i + 31 * 16) << describeOrder(order);
+      EXPECT_EQ(out[32 + i], i + 1000 * i + 31 * 16) << describeOrder(order);
+    }
   }
 }
 

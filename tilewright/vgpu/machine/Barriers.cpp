@@ -1,6 +1,7 @@
 #include "tilewright/vgpu/machine/Barriers.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/machine/Async.h"
 #include "tilewright/vgpu/ptx/Module.h"
 
 #include <bit>
@@ -16,9 +17,10 @@ static bool isComplete(const Block &block, const NamedBarrier &barrier) {
 
 void completeBarrier(Block &block, unsigned number) {
   NamedBarrier &barrier = block.barriers[number];
+  const uint32_t expected = barrier.expected;
   barrier.result = {barrier.votes, barrier.voters};
-  barrier.arrived = barrier.expected = barrier.votes = barrier.voters = 0;
-  ++barrier.generation;
+  barrier.arrived = barrier.expected = barrier.votes = barrier.voters = barrier.warps = 0;
+  const uint64_t generation = barrier.generation++;
   std::fill(barrier.lanes.begin(), barrier.lanes.end(), 0);
   Observer *observer = block.group->grid->observer;
   for (Warp &warp : block.warps)
@@ -27,7 +29,7 @@ void completeBarrier(Block &block, unsigned number) {
         fragment.wait = Wait::none;
         if (observer)
           observer->synchronise({warp, fragment.pc - 1, fragment.mask, SyncKind::barrierLeave,
-                                 Order::acquireRelease, Scope::cta, number});
+                                 Order::acquireRelease, Scope::cta, number, expected, generation});
       }
   ++block.group->progress;
 }
@@ -53,8 +55,8 @@ bool arriveAtBarrier(Warp &warp, const Op *op, uint32_t number, uint32_t threads
     return false;
   }
   if (Observer *observer = block.group->grid->observer)
-    observer->synchronise(
-        {warp, op, mask, SyncKind::barrierArrive, Order::acquireRelease, Scope::cta, number});
+    observer->synchronise({warp, op, mask, SyncKind::barrierArrive, Order::acquireRelease,
+                           Scope::cta, number, threads, barrier.generation});
   barrier.lanes.resize(block.warps.size());
   barrier.expected = threads;
   barrier.votes += static_cast<uint32_t>(std::popcount(votes & mask));
@@ -64,6 +66,7 @@ bool arriveAtBarrier(Warp &warp, const Op *op, uint32_t number, uint32_t threads
   // A warp counts when its last lane has come.
   if ((warp.alive & ~lanes) == 0) {
     ++barrier.arrived;
+    barrier.warps |= 1u << warp.index;
     lanes = 0;
   }
   if (isComplete(block, barrier))
@@ -77,6 +80,7 @@ void barrierAfterExit(Block &block) {
     for (size_t i = 0; i < barrier.lanes.size(); ++i)
       if (barrier.lanes[i] != 0 && (block.warps[i].alive & ~barrier.lanes[i]) == 0) {
         barrier.lanes[i] = 0;
+        barrier.warps |= 1u << i;
         ++barrier.arrived;
       }
     if (barrier.arrived != 0 && isComplete(block, barrier))
@@ -90,9 +94,39 @@ void releaseWarpBarriers(Warp &warp) {
   for (const Fragment &fragment : warp.others)
     if (fragment.wait == Wait::warpBarrier)
       waiting |= fragment.mask;
-  for (Fragment &fragment : warp.others)
-    if (fragment.wait == Wait::warpBarrier && (fragment.wanted & warp.alive & ~waiting) == 0)
-      fragment.wait = Wait::none;
+  for (size_t i = 0; i < warp.others.size(); ++i) {
+    if (warp.others[i].wait != Wait::warpBarrier)
+      continue;
+    const uint32_t members = warp.others[i].wanted;
+    if ((members & warp.alive & ~waiting) != 0)
+      continue;
+    uint32_t met = 0;
+    for (Fragment &fragment : warp.others)
+      if (fragment.wait == Wait::warpBarrier && fragment.wanted == members) {
+        fragment.wait = Wait::none;
+        met |= fragment.mask;
+      }
+    observeWarpBarrier(warp, warp.others[i].pc - 1, met);
+  }
+}
+
+void observeFence(Warp &warp, const Op *op, const std::byte *registers, uint32_t mask) {
+  const auto &form = *static_cast<const FenceForm *>(op->extra);
+  SyncEvent event{.warp = warp,
+                  .op = op,
+                  .mask = mask,
+                  .kind = form.isProxy          ? SyncKind::proxyFence
+                          : form.isMbarrierInit ? SyncKind::mbarrierInitFence
+                                                : SyncKind::fence,
+                  .order = form.order,
+                  .scope = form.scope,
+                  .proxy = form.proxy,
+                  .space = form.space};
+  if (form.hasAddress)
+    event.object = flatAddress(
+        warp, form.address.space,
+        laneAddress(form.address, registers, static_cast<unsigned>(std::countr_zero(mask))));
+  warp.block->group->grid->observer->synchronise(event);
 }
 
 void observeWarpBarrier(Warp &warp, const Op *op, uint32_t mask) {
@@ -121,20 +155,42 @@ const DecodedFunction *functionAt(Warp &warp, const Op *op, const CallSite &site
   return found;
 }
 
-static std::byte *placeOf(Warp &warp, const Frame *frame, const CallValue &value, int lane) {
+std::byte *placeOfValue(Warp &warp, const Frame *frame, const CallValue &value, int lane) {
   if (value.isRegister)
     return frame->registers + value.slot + static_cast<size_t>(lane) * value.bytes;
   return warp.local + size_t(lane) * warp.localStride + frame->localBase + value.slot;
+}
+
+/// To a predicate, which is one mask for all lanes; from one, or from any value.
+static void passPredicate(Warp &warp, const Frame *from, const CallValue &source, Frame *to,
+                          const CallValue &destination, uint32_t mask) {
+  uint32_t bits = 0;
+  if (source.isRegister && source.bytes == 1)
+    std::memcpy(&bits, from->registers + source.slot, 4);
+  else
+    for (int lane = 0; lane < 32; ++lane) {
+      uint64_t value = 0;
+      std::memcpy(&value, placeOfValue(warp, from, source, lane), std::min(source.bytes, 8u));
+      bits |= value != 0 ? 1u << lane : 0;
+    }
+  uint32_t old;
+  std::memcpy(&old, to->registers + destination.slot, 4);
+  old = (old & ~mask) | (bits & mask);
+  std::memcpy(to->registers + destination.slot, &old, 4);
 }
 
 void passValues(Warp &warp, const Frame *from, const std::vector<CallValue> &sources, Frame *to,
                 const std::vector<CallValue> &destinations, uint32_t mask) {
   for (size_t i = 0; i < sources.size() && i < destinations.size(); ++i) {
     const size_t bytes = std::min(sources[i].bytes, destinations[i].bytes);
+    if (destinations[i].isRegister && destinations[i].bytes == 1) {
+      passPredicate(warp, from, sources[i], to, destinations[i], mask);
+      continue;
+    }
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
       const int lane = std::countr_zero(rest);
-      std::memcpy(placeOf(warp, to, destinations[i], lane), placeOf(warp, from, sources[i], lane),
-                  bytes);
+      std::memcpy(placeOfValue(warp, to, destinations[i], lane),
+                  placeOfValue(warp, from, sources[i], lane), bytes);
     }
   }
 }

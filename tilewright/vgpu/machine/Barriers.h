@@ -16,12 +16,15 @@ inline constexpr uint32_t maxCallDepth = 1000;
 /// last. False after a fault.
 bool arriveAtBarrier(Warp &warp, const Op *op, uint32_t number, uint32_t threads, uint32_t mask,
                      uint32_t votes);
-/// Lets fragments go whose bar.warp.sync is complete.
+/// Lets fragments go whose bar.warp.sync is complete, and tells of those that met.
 void releaseWarpBarriers(Warp &warp);
 void observeWarpBarrier(Warp &warp, const Op *op, uint32_t mask);
+void observeFence(Warp &warp, const Op *op, const std::byte *registers, uint32_t mask);
 
 /// The function whose address a register holds, if it fits the call. Null after a fault.
 const DecodedFunction *functionAt(Warp &warp, const Op *op, const CallSite &site, uint64_t address);
+/// Where the value of a call lies for one lane; predicates have no such place.
+std::byte *placeOfValue(Warp &warp, const Frame *frame, const CallValue &value, int lane);
 /// Copies values from one frame to another for the lanes in `mask`.
 void passValues(Warp &warp, const Frame *from, const std::vector<CallValue> &sources, Frame *to,
                 const std::vector<CallValue> &destinations, uint32_t mask);

@@ -47,6 +47,10 @@ int tilewright_vgpu_launch(tilewright_vgpu_module *module, const char *kernel,
   launched.dynamicSharedBytes = config->dynamic_shared_bytes;
   launched.cooperative = config->cooperative != 0;
   launched.arithmetic = config->hopper_arithmetic ? Arithmetic::hopper : Arithmetic::exact;
+  launched.completion = config->completion == 1   ? Completion::latest
+                        : config->completion == 2 ? Completion::seeded
+                                                  : Completion::eager;
+  launched.seed = config->seed;
   std::optional<ThreadPool> pool;
   if (config->threads > 1) {
     pool.emplace(config->threads);

@@ -1,6 +1,7 @@
 #include "tilewright/vgpu/machine/Decode.h"
 
 #include "tilewright/vgpu/machine/Decoder.h"
+#include "tilewright/vgpu/machine/Externs.h"
 #include "tilewright/vgpu/machine/RegisterSlots.h"
 
 #include <algorithm>
@@ -152,6 +153,8 @@ uint32_t Decoder::readBytes(const Operand &operand, unsigned bytes) {
 }
 uint32_t Decoder::predicate(const Operand &operand) { return read(operand, Modifier::pred); }
 uint32_t Decoder::write(const Operand &operand, unsigned bytes) {
+  if (operand.kind == OperandKind::reg)
+    knownAddresses.erase(operand.index);
   return operand.kind == OperandKind::reg ? registerSlot(operand.index, operand.component)
                                           : temporary(bytes);
 }
@@ -200,6 +203,7 @@ uint32_t Decoder::addressOf(const Operand &operand, unsigned bytes) {
                             source.parameters.begin());
     Op &op = emitUnguarded(Operation::parameterAddress);
     op.d = slot;
+    op.b = bytes;
     op.imm = program.parameterOffsets[position] + operand.value;
     return slot;
   }
@@ -218,6 +222,14 @@ AddressForm Decoder::address(const Operand &operand, Space space) {
   if (base.kind == OperandKind::reg) {
     form.slot = registerSlot(base.index, base.component);
     form.bytes = static_cast<uint8_t>(bytesOf(base));
+    // In a function that is called, parameters are local memory.
+    if (space == Space::param && source.entry) {
+      const uint32_t slot = temporary(8);
+      Op &op = emitUnguarded(Operation::fromParameters);
+      op.d = slot, op.a = form.slot, op.b = form.bytes;
+      form.slot = slot;
+      form.bytes = 8;
+    }
     return form;
   }
   form.bytes = space == Space::shared ? 4 : 8;
@@ -278,6 +290,20 @@ static bool fallsThrough(const Instruction &instruction) {
   return !leaves || instruction.guarded;
 }
 
+/// Where it matters which warp comes first.
+static bool isPreempted(const Instruction &instruction) {
+  switch (ptx::rowOf(instruction).klass) {
+  case ptx::InstructionClass::memory:
+  case ptx::InstructionClass::atomic:
+  case ptx::InstructionClass::asyncCopy:
+  case ptx::InstructionClass::barrier:
+  case ptx::InstructionClass::matrix:
+    return true;
+  default:
+    return false;
+  }
+}
+
 Status Decoder::run() {
   layoutRegisters();
   layoutLocals();
@@ -302,6 +328,8 @@ Status Decoder::run() {
     }
   }
 
+  if (options.observed)
+    findMatrixRegisters();
   starts.resize(count + 1);
   for (size_t i = 0; i < count; ++i) {
     instruction = &source.instructions[i];
@@ -310,6 +338,14 @@ Status Decoder::run() {
     starts[i] = static_cast<uint32_t>(function.code.size());
     operands = source.operandsOf(*instruction);
     handler = ptx::rowOf(*instruction).handler;
+    if (joins[i] || handler == Handler::call)
+      knownAddresses.clear();
+    if (options.preempted && isPreempted(*instruction))
+      emitUnguarded(Operation::preempt);
+    if (options.counted)
+      emit(Operation::countOp).imm = function.firstInstruction + i;
+    if (!ofMatrices.empty())
+      touchMatrixRegisters();
     TILEWRIGHT_TRY(decodeInstruction());
   }
   if (count > 0 && joins[count] && fallsThrough(source.instructions[count - 1]))
@@ -318,6 +354,7 @@ Status Decoder::run() {
   instruction = count ? &source.instructions[count - 1] : nullptr;
   emitUnguarded(Operation::ret);
   TILEWRIGHT_TRY(finishJumps());
+  fuse();
 
   function.frameBytes = frameBytes;
   function.constants.resize(frameBytes);
@@ -341,6 +378,8 @@ Status Decoder::finishJumps() {
 }
 
 Status Decoder::decodeInstruction() {
+  if (std::string_view reason = ptx::unexecutedReason(instruction->row); !reason.empty())
+    return unsupported(reason);
   switch (handler) {
   case Handler::add:
   case Handler::addCarry:
@@ -435,6 +474,8 @@ Status Decoder::decodeInstruction() {
   case Handler::atomCas:
   case Handler::red:
     return atomic();
+  case Handler::multimem:
+    return multimem();
   case Handler::shfl:
   case Handler::vote:
   case Handler::match:
@@ -499,6 +540,11 @@ Status Decoder::decodeInstruction() {
   case Handler::movmatrix:
   case Handler::mma:
   case Handler::wgmma:
+  case Handler::mmaSparse:
+  case Handler::wgmmaSparse:
+  case Handler::wmmaLoad:
+  case Handler::wmmaStore:
+  case Handler::wmmaMma:
   case Handler::wgmmaFence:
   case Handler::wgmmaCommit:
   case Handler::wgmmaWait:
@@ -536,11 +582,15 @@ static Result<Reach> findReach(const ptx::Module &module, const ptx::Function &k
     if (seen[symbol])
       return;
     seen[symbol] = true;
-    if (module.symbols[symbol].kind == SymbolKind::function)
-      reach.functions.push_back(symbol);
-    else if (const ptx::Variable &variable = module.variables[module.symbols[symbol].index];
-             variable.space == Modifier::shared || variable.space == Modifier::sharedCta)
+    if (module.symbols[symbol].kind == SymbolKind::function) {
+      const ptx::Function &found = module.functions[module.symbols[symbol].index];
+      // System calls have no body; calls of them are operations of their own.
+      if (found.defined || !externOf(module.name(found.name)))
+        reach.functions.push_back(symbol);
+    } else if (const ptx::Variable &variable = module.variables[module.symbols[symbol].index];
+               variable.space == Modifier::shared || variable.space == Modifier::sharedCta) {
       reach.sharedUsed[module.symbols[symbol].index] = true;
+    }
   };
   add(kernel.symbol);
   for (size_t i = 0; i < reach.functions.size(); ++i) {
@@ -618,6 +668,8 @@ Result<std::unique_ptr<Program>> decode(const ptx::Module &module, const ptx::Fu
     function->name = module.name(function->source->name);
     function->index = static_cast<uint32_t>(program->functions.size());
     program->bySymbol[symbol] = function.get();
+    function->firstInstruction = program->instructionCount;
+    program->instructionCount += static_cast<uint32_t>(function->source->instructions.size());
     program->functions.push_back(std::move(function));
   }
   for (std::unique_ptr<DecodedFunction> &function : program->functions)

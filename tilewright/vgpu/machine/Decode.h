@@ -13,6 +13,9 @@ namespace tilewright::vgpu::machine {
 
 struct DecodeOptions {
   bool observed = false;               // tell an observer about accesses
+  bool counted = false;                // count how often each instruction is executed
+  bool preempted = false;              // a warp's turn may end before any access or barrier
+  bool deferred = false;               // asynchronous operations complete later than at once
   std::optional<const Run *> handlers; // of another instruction set than the host's best
 };
 

@@ -269,6 +269,8 @@ uint64_t Decoder::floatForm() const {
     form |= formXorSign;
   if (instruction->has(Modifier::relu))
     form |= formRelu;
+  if (instruction->has(Modifier::oob))
+    form |= formOob;
   return form;
 }
 
@@ -290,8 +292,6 @@ Status Decoder::halfArithmetic(unsigned kind) {
 Status Decoder::floating() {
   const Modifier type = instruction->type();
   const bool isDouble = type == Modifier::f64;
-  if (instruction->has(Modifier::oob))
-    return unsupported("fma.oob");
   if (type != Modifier::f32 && !isDouble) {
     switch (handler) {
     case Handler::addFloat:

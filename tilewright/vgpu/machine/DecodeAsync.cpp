@@ -1,4 +1,5 @@
 #include "tilewright/vgpu/machine/Async.h"
+#include "tilewright/vgpu/machine/AsyncQueue.h"
 #include "tilewright/vgpu/machine/Decoder.h"
 #include "tilewright/vgpu/machine/Matrix.h"
 #include "tilewright/vgpu/ptx/Fragment.h"
@@ -25,6 +26,11 @@ Status Decoder::mbarrier() {
   MbarrierForm form;
   form.head.function = runMbarrier;
   const std::string_view opcode = ptx::rowOf(*instruction).opcode;
+  const Order order = orderOf(*instruction);
+  const Scope scope = scopeOf(*instruction);
+  const bool isWait = handler == Handler::mbarrierWait;
+  form.order = order != Order::weak ? order : isWait ? Order::acquire : Order::release;
+  form.scope = scope; // none: not said
   const Space space = spaceOf(*instruction, spaceWord(*instruction, 0));
   switch (handler) {
   case Handler::mbarrierInit:
@@ -65,7 +71,7 @@ Status Decoder::mbarrier() {
   case Handler::cpAsyncMbarrier:
     form.head.function = runCpAsyncMbarrier;
     form.address = address(operands[0], space);
-    form.noComplete = instruction->has(Modifier::noinc);
+    form.isCounted = instruction->has(Modifier::noinc);
     break;
   default:
     form.operation = MbarrierOperation::pendingCount;
@@ -147,8 +153,6 @@ Status Decoder::asyncCopy() {
     break;
   case Handler::cpTensorLoad:
   case Handler::cpTensorStore: {
-    if (instruction->has(Modifier::im2col) || instruction->has(Modifier::im2colNoOffs))
-      return unsupported("im2col");
     form.head.function = runTensor;
     form.isStore = handler == Handler::cpTensorStore;
     const Operand &tensor = operands[form.isStore ? 0 : 1];
@@ -175,6 +179,7 @@ Status Decoder::asyncCopy() {
     form.head.function = runStAsync;
     form.to = address(operands[0], Space::shared);
     form.mbarrier = address(operands[2], Space::shared);
+    form.hasMbarrier = true;
     const std::span<const Operand> parts = operands[1].kind == OperandKind::vector
                                                ? source.elementsOf(operands[1])
                                                : operands.subspan(1, 1);
@@ -207,31 +212,95 @@ Status Decoder::asyncCopy() {
     form.head.function = runTensormapCopy;
     form.to = address(operands[0], space(0));
     form.from = address(operands[1], space(1));
+    form.scope = scopeOf(*instruction);
+    form.head.converges = true;
     break;
-  // Copies are complete when they are issued, and prefetches have no effect.
+  case Handler::cpAsyncCommit:
+  case Handler::cpAsyncWait:
+  case Handler::cpBulkCommit:
+  case Handler::cpBulkWait:
+    return asyncGroup();
+  // Prefetches have no effect.
   default:
     return Status();
   }
   return emitExternal(own<CopyForm>(form));
 }
 
+/// Groups and fences of asynchronous operations. Where these are complete when they
+/// are issued, and nobody observes, there is nothing to do, except that the warps of a
+/// wgmma wait for each other.
+Status Decoder::asyncGroup() {
+  if (!isTracked() && handler != Handler::wgmmaCommit && handler != Handler::wgmmaWait)
+    return Status();
+  GroupForm form;
+  form.head.function = runGroup;
+  switch (handler) {
+  case Handler::cpBulkCommit:
+  case Handler::cpBulkWait:
+    form.kind = GroupKind::bulk;
+    break;
+  case Handler::cpAsyncCommit:
+  case Handler::cpAsyncWait:
+    form.kind = GroupKind::copy;
+    break;
+  default:
+    form.kind = GroupKind::matrix;
+    form.head.converges = true;
+    break;
+  }
+  const bool isWait = handler == Handler::cpAsyncWait || handler == Handler::cpBulkWait ||
+                      handler == Handler::wgmmaWait;
+  form.action = handler == Handler::wgmmaFence ? GroupAction::fence
+                : !isWait                      ? GroupAction::commit
+                : operands.empty()             ? GroupAction::waitAll
+                                               : GroupAction::wait;
+  if (!operands.empty())
+    form.leave = static_cast<uint32_t>(operands[0].value);
+  form.isReadOnly = instruction->has(Modifier::read);
+  return emitExternal(own<GroupForm>(form));
+}
+
+void Decoder::findMatrixRegisters() {
+  for (const Instruction &one : source.instructions) {
+    if (ptx::rowOf(one).handler != Handler::wgmma &&
+        ptx::rowOf(one).handler != Handler::wgmmaSparse)
+      continue;
+    ofMatrices.resize(source.registers.size());
+    const std::span<const Operand> parts = source.operandsOf(one);
+    // The sums, and A if it is not a descriptor.
+    for (const Operand *operand : {&parts[0], &parts[1]})
+      if (operand->kind == OperandKind::vector)
+        forRegisters(*operand, [&](uint32_t reg) { ofMatrices[reg] = true; });
+  }
+}
+
+void Decoder::touchMatrixRegisters() {
+  if (handler == Handler::wgmma || handler == Handler::wgmmaSparse)
+    return;
+  TouchForm form;
+  for (const Operand &operand : operands)
+    forRegisters(operand, [&](uint32_t reg) {
+      if (ofMatrices[reg])
+        form.slots.push_back(slots[reg]);
+    });
+  if (form.slots.empty())
+    return;
+  const TouchForm *held = own<TouchForm>(std::move(form));
+  emit(Operation::touch).extra = held;
+}
+
 Status Decoder::cluster() {
   ClusterForm form;
   form.head.converges = true;
+  form.order = orderOf(*instruction);
+  if (form.order == Order::weak)
+    form.order = handler == Handler::clusterArrive ? Order::release : Order::acquire;
   form.head.function = handler == Handler::clusterArrive ? runClusterArrive : runClusterWait;
   return emitExternal(own<ClusterForm>(form));
 }
 
 Status Decoder::matrix() {
-  auto slotsOf = [&](const Operand &operand, unsigned bytes, bool isWritten) {
-    const std::span<const Operand> parts = operand.kind == OperandKind::vector
-                                               ? source.elementsOf(operand)
-                                               : std::span<const Operand>(&operand, 1);
-    std::vector<uint32_t> result;
-    for (const Operand &part : parts)
-      result.push_back(isWritten ? write(part, bytes) : readBytes(part, bytes));
-    return result;
-  };
   switch (handler) {
   case Handler::ldmatrix:
   case Handler::stmatrix:
@@ -263,11 +332,10 @@ Status Decoder::matrix() {
     form.m = shape.m, form.n = shape.n, form.k = shape.k;
     form.dType = instruction->type(0), form.aType = instruction->type(1);
     form.bType = instruction->type(2), form.cType = instruction->type(3);
-    if (form.m == 8 && form.k == 4 && form.aType == Modifier::f16)
-      return unsupported("the four products of Volta");
-    if (instruction->find(ModifierKind::rounding) != Modifier::none &&
-        !instruction->has(Modifier::rn))
-      return unsupported("only .rn");
+    const bool isQuad = form.m == 8 && form.k == 4 && form.aType == Modifier::f16;
+    const Modifier rounding = instruction->find(ModifierKind::rounding);
+    if (isQuad || (rounding != Modifier::none && rounding != Modifier::rn))
+      return warpMatrix();
     form.saturates = instruction->has(Modifier::satfinite);
     form.isXor = instruction->has(Modifier::opXor);
     auto bytes = [](Modifier type) { return type == Modifier::f64 ? 8u : 4u; };
@@ -285,6 +353,7 @@ Status Decoder::matrix() {
     form.m = shape.m, form.n = shape.n, form.k = shape.k;
     form.dType = instruction->type(0), form.aType = instruction->type(1);
     form.bType = instruction->type(2);
+    form.cType = form.dType;
     form.saturates = instruction->has(Modifier::satfinite);
     form.aIsDescriptor = operands[1].kind != OperandKind::vector;
     if (form.aIsDescriptor)
@@ -306,10 +375,17 @@ Status Decoder::matrix() {
     form.d = slotsOf(operands[0], 4, true);
     return emitExternal(own<MatrixForm>(std::move(form)));
   }
-  // wgmma is complete when it is issued; setmaxnreg changes nothing that a program can see.
+  case Handler::mmaSparse:
+  case Handler::wgmmaSparse:
+  case Handler::wmmaLoad:
+  case Handler::wmmaStore:
+  case Handler::wmmaMma:
+    return warpMatrix();
   case Handler::wgmmaFence:
   case Handler::wgmmaCommit:
   case Handler::wgmmaWait:
+    return asyncGroup();
+  // setmaxnreg changes nothing that a program can see.
   case Handler::setmaxnreg:
   case Handler::griddepcontrol:
     return Status();

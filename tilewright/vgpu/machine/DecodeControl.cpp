@@ -1,4 +1,5 @@
 #include "tilewright/vgpu/machine/Decoder.h"
+#include "tilewright/vgpu/machine/Externs.h"
 
 namespace tilewright::vgpu::machine {
 
@@ -53,15 +54,24 @@ Status Decoder::call() {
   if (next < operands.size() && operands[next].kind == OperandKind::list)
     for (const Operand &element : source.elementsOf(operands[next++]))
       site.arguments.push_back(value(element));
-  for (const std::vector<CallValue> *list : {&site.results, &site.arguments})
-    for (const CallValue &one : *list)
-      if (one.isRegister && one.bytes == 1)
-        return unsupported("predicates are not passed to functions");
   uint32_t a = 0;
   if (callee.kind == OperandKind::symbol) {
     uint32_t symbol = callee.index;
     while (module.symbols[symbol].aliasOf != ptx::noIndex)
       symbol = module.symbols[symbol].aliasOf;
+    const ptx::Function &called = module.functions[module.symbols[symbol].index];
+    if (const std::optional<Extern> which = externOf(module.name(called.name));
+        which && !called.defined) {
+      const ExternSignature signature = signatureOf(*which);
+      if (site.arguments.size() != signature.arguments || site.results.size() > signature.results)
+        return unsupported(concat("'", module.name(called.name), "' takes ", signature.arguments,
+                                  " arguments, got ", site.arguments.size()));
+      ExternForm form;
+      form.head.function = runExtern;
+      form.which = *which;
+      form.site = std::move(site);
+      return emitExternal(own<ExternForm>(std::move(form)));
+    }
     site.target = program.bySymbol.at(symbol);
   } else {
     a = readBytes(callee, 8);
@@ -139,11 +149,26 @@ Status Decoder::barrier() {
                         : scope == Modifier::cluster ? Scope::cluster
                         : scope == Modifier::sys     ? Scope::sys
                                                      : Scope::gpu;
-    const bool isProxy = handler == Handler::fenceProxy;
+    FenceForm form;
+    form.order = meaning;
+    form.scope = reach;
     const Modifier proxy = instruction->find(ModifierKind::proxy);
-    Op &op = emit(Operation::fence);
-    op.imm =
-        uint64_t(meaning) | uint64_t(reach) << 8 | (isProxy ? 1u << 16 : 0) | uint64_t(proxy) << 24;
+    form.isMbarrierInit = proxy == Modifier::mbarrierInit;
+    form.isProxy = handler == Handler::fenceProxy;
+    if (form.isProxy) {
+      form.proxy = proxy == Modifier::tensormapGeneric ? Proxy::tensormap
+                   : proxy == Modifier::alias          ? Proxy::generic
+                                                       : Proxy::async;
+      // A fence of one thread, unless it says how far.
+      if (scope == Modifier::none)
+        form.scope = Scope::cta;
+      form.space = spaceOf(*instruction, instruction->find(ModifierKind::space));
+      if (!operands.empty())
+        form.address = address(operands[0], Space::generic);
+      form.hasAddress = !operands.empty();
+    }
+    const FenceForm *held = own<FenceForm>(form);
+    emit(Operation::fence).extra = held;
     return Status();
   }
   case Handler::barWarp: {
@@ -225,7 +250,7 @@ Status Decoder::warpExchange() {
     const uint32_t a = read(operands[1], type), members = readBytes(operands[2], 4);
     Op &op = emit(ptx::bitsOf(type) == 64 ? Operation::match64 : Operation::match32);
     op.d = write(results[0], 4), op.e = second, op.a = a, op.f = members;
-    op.imm = instruction->has(Modifier::all);
+    op.imm = ptx::rowOf(*instruction).opcode == "match.all.sync";
     return Status();
   }
   case Handler::redux: {

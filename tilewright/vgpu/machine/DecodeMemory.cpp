@@ -1,4 +1,5 @@
 #include "tilewright/vgpu/machine/Decoder.h"
+#include "tilewright/vgpu/machine/Spaces.h"
 
 #include <bit>
 
@@ -28,7 +29,16 @@ Space Decoder::spaceOf(const Instruction &one, Modifier found) const {
   }
 }
 
-static Order orderOf(const Instruction &instruction) {
+/// The upper half of the addresses of constants. Compilers with short pointers keep only the
+/// lower one in a register of 32 bits; LoadedModule puts constants where all have the same.
+uint64_t Decoder::constantBase() const {
+  for (size_t i = 0; i < module.variables.size(); ++i)
+    if (module.variables[i].space == Modifier::constant)
+      return layout.addresses[i] & 0xffffffff00000000u;
+  return 0;
+}
+
+Order orderOf(const Instruction &instruction) {
   switch (instruction.find(ModifierKind::order)) {
   case Modifier::relaxed:
   case Modifier::volatileAccess:
@@ -46,7 +56,7 @@ static Order orderOf(const Instruction &instruction) {
     return Order::weak;
   }
 }
-static Scope scopeOf(const Instruction &instruction) {
+Scope scopeOf(const Instruction &instruction) {
   switch (instruction.find(ModifierKind::scope)) {
   case Modifier::cta:
     return Scope::cta;
@@ -71,6 +81,9 @@ void Decoder::observe(const AddressForm &address, uint32_t bytes, AccessKind kin
   form.kind = kind;
   form.order = orderOf(*instruction);
   form.scope = scopeOf(*instruction);
+  // volatile and mmio are relaxed accesses that the whole system sees.
+  if (form.order == Order::relaxed && form.scope == Scope::none)
+    form.scope = Scope::sys;
   if (kind == AccessKind::atomic) {
     // An atomic without words is relaxed for the whole chip.
     form.order = form.order == Order::weak ? Order::relaxed : form.order;
@@ -151,8 +164,16 @@ Status Decoder::load() {
   // Parameters that are addressed through a register are memory of the host.
   if (form.address.space == Space::param)
     form.address.space = source.entry ? Space::global : Space::local;
-  if (form.address.space == Space::constant)
+  if (form.address.space == Space::constant) {
     form.address.space = Space::global;
+    if (form.address.bytes == 4) {
+      const uint32_t whole = temporary(8);
+      Op &op = emitUnguarded(Operation::fromWindow);
+      op.d = whole, op.a = form.address.slot, op.b = 4, op.imm = constantBase();
+      form.address.slot = whole;
+      form.address.bytes = 8;
+    }
+  }
   observe(form.address, uint32_t(form.elementBytes) * form.count, AccessKind::read);
 
   Operation operation = Operation::loadAny;
@@ -173,7 +194,70 @@ Status Decoder::load() {
   op.a = form.address.slot;
   op.imm = static_cast<uint64_t>(form.address.offset);
   op.extra = held;
+  if (operation == Operation::ldShared32 && base.kind == OperandKind::reg && op.d != op.a &&
+      form.address.offset >= 0 && form.address.offset % 4 == 0)
+    learnShared(function.code.size() - 1, base);
   return Status();
+}
+
+/// Makes the first of several loads through a register learn what the others use.
+void Decoder::learnShared(size_t load, const Operand &base) {
+  auto [it, isFirst] = knownAddresses.try_emplace(base.index, KnownAddress{load});
+  if (isFirst)
+    return;
+  KnownAddress &known = it->second;
+  if (known.slot == 0) {
+    known.slot = frameBytes;
+    frameBytes += sizeof(SharedFact);
+    Op &first = function.code[known.load];
+    first.run = handlers[static_cast<size_t>(Operation::ldSharedLearn)];
+    first.e = known.slot;
+  }
+  Op &op = function.code[load];
+  op.run = handlers[static_cast<size_t>(Operation::ldSharedKnown)];
+  op.e = known.slot;
+}
+
+/// Makes runs of `load a, load b, c = a * b + c`, which tiled products consist of, one
+/// operation for the host. They stay where they are, so whoever jumps between them,
+/// or cannot take the run as a whole, finds what he needs.
+void Decoder::fuse() {
+  std::vector<Op> &code = function.code;
+  auto is = [&](const Op &op, Operation operation) {
+    return op.run == handlers[static_cast<size_t>(operation)] && op.guard == alwaysSlot &&
+           op.flip == 0;
+  };
+  auto isRound = [&](size_t i) {
+    if (i + 3 >= code.size())
+      return false;
+    const Op &a = code[i], &b = code[i + 1], &fma = code[i + 2];
+    return is(a, Operation::ldSharedKnown) && is(b, Operation::ldSharedKnown) &&
+           is(fma, Operation::fmaF32) && a.d != b.d &&
+           ((fma.a == a.d && fma.b == b.d) || (fma.a == b.d && fma.b == a.d)) && fma.c != a.d &&
+           fma.c != b.d && b.a != a.d && fma.d != a.a && fma.d != b.a;
+  };
+  for (size_t i = 0; i < code.size(); ++i) {
+    if (!isRound(i))
+      continue;
+    size_t end = i + 3;
+    while (isRound(end) && code[end].e == code[i].e && code[end + 1].e == code[i + 1].e &&
+           code[end + 2].c == code[end - 1].d)
+      end += 3;
+    code[i].run = handlers[static_cast<size_t>(Operation::ldSharedRun)];
+    code[i].b = static_cast<uint32_t>((end - i) / 3);
+    for (size_t op = i; op < end; ++op) {
+      // Inside of the run only its own rounds read its results, so what it writes
+      // again later need not reach the frame.
+      code[op].f = 1;
+      for (size_t later = op + 1; later < end; ++later)
+        if (code[later].d == code[op].d)
+          code[op].f = 0;
+      Op &first = code[i + (op - i) % 3];
+      if ((op - i) % 3 != 2)
+        first.c = std::max(first.c, static_cast<uint32_t>(code[op].imm));
+    }
+    i = end - 1;
+  }
 }
 
 Status Decoder::store() {
@@ -302,6 +386,18 @@ Status Decoder::atomic() {
   return Status();
 }
 
+/// A multicast address has one member for each device that was added to its object. Here that
+/// is this device alone, at the address itself: a reduction over the members is what lies there.
+Status Decoder::multimem() {
+  const std::string_view opcode = ptx::rowOf(*instruction).opcode;
+  if (opcode == "multimem.ld_reduce")
+    return load();
+  if (opcode == "multimem.st")
+    return store();
+  handler = Handler::red;
+  return atomic();
+}
+
 Status Decoder::addressConversion() {
   const Modifier spaceWord = instruction->find(ModifierKind::space);
   const Space space = spaceOf(*instruction, spaceWord);
@@ -314,9 +410,13 @@ Status Decoder::addressConversion() {
     const unsigned bytes = operands[1].kind == OperandKind::reg ? bytesOf(operands[1]) : 8;
     const uint32_t a = readBytes(operands[1], bytes);
     const uint32_t d = write(operands[0], 8);
-    Op &op = emit(Operation::fromWindow);
+    const bool isParameter = space == Space::param && source.entry;
+    Op &op = emit(isParameter ? Operation::fromParameters : Operation::fromWindow);
     op.d = d, op.a = a, op.b = bytes;
-    op.imm = !hasWindow ? 0 : space == Space::shared ? sharedWindow : localWindow;
+    op.imm = space == Space::constant ? constantBase()
+             : !hasWindow             ? 0
+             : space == Space::shared ? sharedWindow
+                                      : localWindow;
     return Status();
   }
   case Handler::cvtaTo: {
@@ -330,8 +430,18 @@ Status Decoder::addressConversion() {
     return Status();
   }
   case Handler::isspacep: {
-    if (space == Space::constant || space == Space::param)
-      return unsupported("constants and parameters are not told from global memory");
+    if (space == Space::constant || space == Space::param || space == Space::global) {
+      SpaceForm form;
+      form.head.function = runIsSpace;
+      form.space = space;
+      form.a = readBytes(operands[1], 8);
+      form.d = writePredicate(operands[0]);
+      for (size_t i = 0; i < module.variables.size(); ++i)
+        if (module.variables[i].space == Modifier::constant)
+          form.constants.emplace_back(layout.addresses[i],
+                                      layout.addresses[i] + module.variables[i].size());
+      return emitExternal(own<SpaceForm>(std::move(form)));
+    }
     const uint32_t a = readBytes(operands[1], 8);
     Op &op = emit(Operation::isSpace);
     op.d = writePredicate(operands[0]), op.a = a;

@@ -35,6 +35,10 @@ bool isSignedType(Modifier type);
 /// 0, 1, 2 for 16, 32, 64 bits.
 unsigned widthIndex(unsigned bytes);
 
+/// The words of an instruction about the order of its accesses; weak and none without.
+Order orderOf(const Instruction &instruction);
+Scope scopeOf(const Instruction &instruction);
+
 class Decoder {
 public:
   Decoder(Program &program, DecodedFunction &function, const Layout &layout,
@@ -87,6 +91,7 @@ private:
   Status load();
   Status store();
   Status atomic();
+  Status multimem();
   Status addressConversion();
   Status warpExchange();
   Status barrier();
@@ -97,14 +102,32 @@ private:
   Status asyncCopy();
   Status cluster();
   Status matrix();
+  Status warpMatrix();
+  std::vector<uint32_t> slotsOf(const Operand &operand, unsigned bytes, bool isWritten);
   Status emitExternal(const void *form);
 
   uint64_t floatForm() const;
   Status setp(uint32_t first, uint32_t second, Modifier type, const Operand &a, const Operand &b,
               const Operand *combine);
   void observe(const AddressForm &address, uint32_t bytes, AccessKind kind);
+  Status asyncGroup();
+  /// Finds the registers that wgmma uses, and tells of other uses of them.
+  void findMatrixRegisters();
+  void touchMatrixRegisters();
+  template <typename Body> void forRegisters(const Operand &operand, Body body) const {
+    if (operand.kind == OperandKind::reg)
+      body(operand.index);
+    else if (operand.count != 0)
+      for (const Operand &element : source.elementsOf(operand))
+        forRegisters(element, body);
+  }
+  /// Whether asynchronous operations are objects that can be waited for.
+  bool isTracked() const { return options.observed || options.deferred; }
   Space spaceOf(const Instruction &instruction, Modifier found) const;
+  uint64_t constantBase() const;
 
+  void learnShared(size_t load, const Operand &base);
+  void fuse();
   void layoutRegisters();
   void layoutLocals();
   Status finishJumps();
@@ -139,6 +162,14 @@ private:
     int32_t *distances;
   };
   std::vector<IndexedJump> indexedJumps;
+  // By register, the first load through it since the block began or it was written,
+  // and the slot of its SharedFact, once there is one.
+  struct KnownAddress {
+    size_t load;
+    uint32_t slot = 0;
+  };
+  std::map<uint32_t, KnownAddress> knownAddresses;
+  std::vector<bool> ofMatrices; // by register, whether wgmma uses it; empty if none does
   struct PredicateArea {
     uint32_t slot = 0, used = 64;
   } predicates;

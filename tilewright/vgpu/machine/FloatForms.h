@@ -15,6 +15,7 @@ inline constexpr uint64_t formNan = 32;     // min.NaN
 inline constexpr uint64_t formXorSign = 64; // min.xorsign.abs
 inline constexpr uint64_t formRelu = 128;
 inline constexpr uint64_t formFinite = 256; // .satfinite
+inline constexpr uint64_t formOob = 512;    // fma.oob
 
 // From bit 32 on, which function:
 enum class Approximation : uint8_t { ex2, rcp, sqrt, rsqrt, lg2, sin, cos, tanh };

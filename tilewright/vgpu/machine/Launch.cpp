@@ -2,12 +2,17 @@
 
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/machine/Async.h"
+#include "tilewright/vgpu/machine/AsyncQueue.h"
 #include "tilewright/vgpu/machine/Barriers.h"
+#include "tilewright/vgpu/machine/Deadlock.h"
+#include "tilewright/vgpu/machine/MemoryFaults.h"
+#include "tilewright/vgpu/machine/MemoryForms.h"
 #include "tilewright/vgpu/machine/Warp.h"
 #include "tilewright/vgpu/ptx/Module.h"
 
 #include <algorithm>
 #include <cstring>
+#include <sstream>
 
 namespace tilewright::vgpu::machine {
 
@@ -67,12 +72,16 @@ public:
   explicit Executor(Grid &grid, size_t blockCount) : grid(grid) {
     group.grid = &grid;
     group.blocks = std::vector<Block>(blockCount);
+    if (grid.isTracked)
+      group.async = std::make_shared<AsyncQueue>(group);
+    if (grid.isCounted)
+      counts.resize(grid.program->instructionCount);
     const auto threads = static_cast<uint32_t>(volume(grid.block));
     for (Block &block : group.blocks) {
       block.group = &group;
       // A little more than asked for, so that the fast path's limit is no negative number.
       const size_t bytes = std::max(grid.sharedBytes, 64u);
-      block.sharedMemory = std::make_unique<std::byte[]>(bytes + 1024);
+      block.sharedMemory = std::make_unique<std::byte[]>(bytes + 1024 + sharedSlack);
       block.shared = reinterpret_cast<std::byte *>(
           (reinterpret_cast<uintptr_t>(block.sharedMemory.get()) + 1023) & ~uintptr_t(1023));
       block.warps = std::vector<Warp>((threads + 31) / 32);
@@ -80,6 +89,7 @@ public:
         Warp &warp = block.warps[w];
         warp.block = &block;
         warp.index = w;
+        warp.counts = counts.data();
         warp.shared = block.shared;
         warp.sharedBytes = static_cast<uint32_t>(bytes);
         warp.parameters = alignedParameters(grid);
@@ -93,6 +103,11 @@ public:
     }
   }
 
+  ~Executor() {
+    if (grid.isCounted)
+      grid.observer->instructionsCounted(grid, counts);
+  }
+
   /// Runs the blocks whose first one has these coordinates, in units of clusters.
   void run(uint64_t unit, bool isWholeGrid) {
     const Dim3 units = {grid.grid[0] / grid.cluster[0], grid.grid[1] / grid.cluster[1],
@@ -103,7 +118,15 @@ public:
       const uint64_t cluster = isWholeGrid ? i / perCluster : unit;
       start(group.blocks[i], i, units, cluster, static_cast<uint32_t>(i % perCluster));
     }
+    if (group.async)
+      group.async->reset();
+    group.random = grid.seed * 0x9e3779b97f4a7c15u + unit;
+    if (grid.observer)
+      grid.observer->groupBegin(group);
     schedule();
+    if (grid.observer)
+      grid.observer->groupEnd(group);
+    grid.finishedGroups.fetch_add(1, std::memory_order_relaxed);
   }
 
 private:
@@ -127,6 +150,11 @@ private:
       warp.alive = left >= 32 ? ~0u : (1u << left) - 1;
       warp.frame = nullptr;
       warp.clusterGeneration = 0;
+      warp.clusterArrived = 0;
+      warp.async = nullptr;
+      warp.matricesIssued = warp.matricesWaited = 0;
+      warp.matrixCommits.clear();
+      warp.executed = 0;
       warp.others.clear();
       warp.stop = Stop::quantum;
       const DecodedFunction &entry = grid.program->entry();
@@ -140,90 +168,91 @@ private:
     bool any = false;
     for (Fragment &fragment : warp.others) {
       if ((fragment.wait == Wait::mbarrier && isMbarrierReady(warp, fragment)) ||
-          (fragment.wait == Wait::cluster && isClusterReady(*warp.block, fragment)))
+          (fragment.wait == Wait::cluster && isClusterReady(warp, fragment)) ||
+          (fragment.wait == Wait::matrices && areMatricesIssued(warp, fragment.object)))
         fragment.wait = Wait::none;
       any = any || fragment.wait == Wait::none;
     }
     return any;
   }
 
+  /// A turn of `warp`, if it can run.
+  bool turn(Warp &warp) {
+    if (!hasRunnable(warp))
+      return false;
+    const int32_t quantum =
+        grid.seed ? 1 + static_cast<int32_t>(group.nextRandom() % 64) : warpQuantum;
+    warp.budget = quantum;
+    if (chooseFragment(warp))
+      warp.current.pc->run(warp, warp.current.pc, warp.current.frame->registers, warp.current.mask);
+    steps += static_cast<uint64_t>(quantum - std::max(warp.budget, 0));
+    if (grid.completion == Completion::seeded)
+      while (group.nextRandom() % 2 == 0 && group.async->performRandom()) {
+      }
+    return true;
+  }
+
   /// Gives every warp its turns until all are finished, or none can go on.
   void schedule() {
+    std::vector<Warp *> warps;
+    for (Block &block : group.blocks)
+      for (Warp &warp : block.warps)
+        warps.push_back(&warp);
+    steps = 0;
+    uint64_t progress = group.progress, finished = grid.finishedGroups;
     for (;;) {
+      const uint64_t before = group.progress;
+      if (grid.seed)
+        for (size_t i = warps.size(); i > 1; --i)
+          std::swap(warps[i - 1], warps[group.nextRandom() % i]);
       bool anyRan = false, anyLeft = false;
-      for (Block &block : group.blocks)
-        for (Warp &warp : block.warps) {
-          if (warp.others.empty())
-            continue;
-          anyLeft = true;
-          if (!hasRunnable(warp))
-            continue;
-          anyRan = true;
-          warp.budget = warpQuantum;
-          if (chooseFragment(warp))
-            warp.current.pc->run(warp, warp.current.pc, warp.current.frame->registers,
-                                 warp.current.mask);
-          if (warp.stop == Stop::fault || grid.failed.load(std::memory_order_relaxed))
-            return;
-        }
+      for (Warp *warp : warps) {
+        if (warp->others.empty())
+          continue;
+        anyLeft = true;
+        // A random order also lets some warps run ahead of others.
+        if (grid.seed && anyRan && group.nextRandom() % 4 == 0)
+          continue;
+        if (!turn(*warp))
+          continue;
+        anyRan = true;
+        if (warp->stop == Stop::fault || grid.failed.load(std::memory_order_relaxed))
+          return;
+      }
       if (!anyLeft)
-        return;
-      if (!anyRan) {
-        reportDeadlock();
-        return;
+        break;
+      // Who spins may spin for an operation that is in flight.
+      if (!anyRan || (group.async && group.progress == before)) {
+        const bool hasMore = group.async && group.async->performNext();
+        if (grid.failed.load(std::memory_order_relaxed))
+          return;
+        if (!anyRan && !hasMore) {
+          grid.fail(describeDeadlock(group));
+          return;
+        }
+      }
+      if (group.progress != progress || steps == 0) {
+        progress = group.progress;
+        steps = 0;
+      } else if (grid.maxSteps && steps > grid.maxSteps) {
+        // Other groups of blocks may have done what these wait for.
+        const uint64_t now = grid.finishedGroups;
+        if (now == finished) {
+          grid.fail(describeLivelock(group, steps));
+          return;
+        }
+        finished = now;
+        steps = 0;
       }
     }
-  }
-
-  void reportDeadlock() {
-    constexpr size_t mostNamed = 20;
-    std::string waiters;
-    size_t count = 0;
-    for (const Block &block : group.blocks)
-      for (const Warp &warp : block.warps)
-        for (const Fragment &fragment : warp.others) {
-          if (++count > mostNamed)
-            continue;
-          std::ostringstream lanes;
-          lanes << std::hex << fragment.mask;
-          waiters += concat("\n  block ", listed(block.id), " warp ", warp.index, " lanes 0x",
-                            lanes.str(), " waits ", describeWait(block, fragment), " at ",
-                            describePosition(*grid.program, fragment.pc));
-        }
-    if (count > mostNamed)
-      waiters += concat("\n  and ", count - mostNamed, " more");
-    grid.fail(Status(Error::vgpuDeadlock, concat("no thread of the block can go on; ", count,
-                                                 " groups of lanes wait:", waiters)));
-  }
-
-  static std::string describeWait(const Block &block, const Fragment &fragment) {
-    switch (fragment.wait) {
-    case Wait::barrier: {
-      const NamedBarrier &barrier = block.barriers[fragment.object];
-      return concat("for barrier ", fragment.object, ", where ", barrier.arrived, " of ",
-                    barrier.expected ? (barrier.expected + 31) / 32 : block.liveWarps,
-                    " warps have arrived,");
-    }
-    case Wait::lanes:
-    case Wait::warpBarrier: {
-      std::ostringstream lanes;
-      lanes << std::hex << fragment.wanted;
-      return concat("for lanes 0x", lanes.str(), " of its warp");
-    }
-    case Wait::cluster:
-      return "for the barrier of its cluster";
-    case Wait::mbarrier:
-      return concat("for phase parity ", fragment.wanted, " of the mbarrier at ", fragment.object);
-    case Wait::asyncGroup:
-      return "for asynchronous copies";
-    case Wait::none:
-      break;
-    }
-    return "for its turn";
+    if (group.async)
+      group.async->finish();
   }
 
   Grid &grid;
   Group group;
+  std::vector<InstructionCount> counts; // by instruction, of this thread of the host
+  uint64_t steps = 0;                   // backward branches since something changed
 };
 } // namespace
 
@@ -241,10 +270,37 @@ static Status bindArguments(const Program &program, std::span<const void *const>
   return Status();
 }
 
+/// As Executor::run(), but memory that is not there fails the launch.
+static void runCatchingFaults(Grid &grid, Executor &executor, uint64_t unit, bool isWholeGrid) {
+  struct Call {
+    Executor &executor;
+    uint64_t unit;
+    bool isWholeGrid;
+  } call{executor, unit, isWholeGrid};
+  auto run = [](void *argument) {
+    auto &call = *static_cast<Call *>(argument);
+    call.executor.run(call.unit, call.isWholeGrid);
+  };
+  MemoryFault fault;
+  if (runCatchingFaults(*grid.program, run, &call, fault))
+    return;
+  std::ostringstream address;
+  address << "0x" << std::hex << fault.address;
+  grid.fail(Status(
+      Error::vgpuAccess,
+      concat("there is no memory at ", address.str(), ", which kernel '",
+             grid.program->entry().name, "' accesses",
+             fault.op ? concat(" at ", describePosition(*grid.program, fault.op)) : std::string(),
+             "; check the pointers it was given, their sizes and the masks of its accesses")));
+}
+
 Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &config,
               std::span<const void *const> arguments) {
   DecodeOptions options;
   options.observed = config.observer != nullptr;
+  options.counted = config.observer && config.observer->countsInstructions();
+  options.preempted = config.seed != 0;
+  options.deferred = config.completion != Completion::eager;
   if (!config.instructionSet.empty())
     options.handlers = handlersFor(config.instructionSet);
   TILEWRIGHT_ASSIGN(const Program *program, module.kernel(name, options));
@@ -262,6 +318,11 @@ Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &c
   grid.dynamicSharedBytes = config.dynamicSharedBytes;
   grid.sharedBytes = program->staticSharedBytes + config.dynamicSharedBytes;
   grid.observer = config.observer;
+  grid.isTracked = options.observed || options.deferred;
+  grid.isCounted = options.counted;
+  grid.completion = config.completion;
+  grid.seed = config.seed;
+  grid.maxSteps = config.maxSteps;
   grid.exactTensor = config.arithmetic == Arithmetic::exact;
   grid.id = nextGrid.fetch_add(1, std::memory_order_relaxed);
   TILEWRIGHT_TRY(checkSizes(module.chip(), *program, grid, wanted));
@@ -270,6 +331,8 @@ Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &c
   const uint64_t perGroup = config.cooperative ? volume(grid.grid) : volume(grid.cluster);
   const uint64_t groups = volume(grid.grid) / perGroup;
   std::atomic<uint64_t> next = 0;
+  if (config.observer)
+    config.observer->launchBegin(grid);
   // Blocks are taken in order, so whoever waits for an earlier block waits for
   // one that has been started.
   auto work = [&](int64_t, int64_t) {
@@ -277,12 +340,17 @@ Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &c
       return;
     Executor executor(grid, perGroup);
     for (uint64_t unit = next.fetch_add(1); unit < groups && !grid.failed; unit = next.fetch_add(1))
-      executor.run(unit, config.cooperative);
+      if (config.catchesFaults)
+        runCatchingFaults(grid, executor, unit, config.cooperative);
+      else
+        executor.run(unit, config.cooperative);
   };
   if (config.pool && groups > 1)
     config.pool->parallelFor(config.pool->threadCount(), 1, work);
   else
     work(0, 1);
+  if (config.observer)
+    config.observer->launchEnd(grid);
   std::lock_guard lock(grid.mutex);
   return std::move(grid.failure);
 }

@@ -4,6 +4,7 @@
 
 #include "tilewright/support/Status.h"
 #include "tilewright/support/ThreadPool.h"
+#include "tilewright/vgpu/machine/Completion.h"
 #include "tilewright/vgpu/machine/LoadedModule.h"
 #include "tilewright/vgpu/machine/Observer.h"
 
@@ -23,6 +24,14 @@ struct LaunchConfig {
   uint32_t dynamicSharedBytes = 0;
   bool cooperative = false; // all blocks are resident at once
   Arithmetic arithmetic = Arithmetic::exact;
+  Completion completion = Completion::eager;
+  uint64_t seed = 0; // not 0: the order of warps is random too
+  /// Backward branches of the warps of a group of resident blocks, none of which ends
+  /// a wait or a thread, after which they are taken to spin forever. 0: never.
+  uint64_t maxSteps = uint64_t(1) << 32;
+  /// Accesses to memory that is not mapped fail the launch instead of ending the process,
+  /// by handlers of SIGSEGV and SIGBUS.
+  bool catchesFaults = false;
   Observer *observer = nullptr;         // outlives the launch
   ThreadPool *pool = nullptr;           // runs on the caller alone without one
   std::string_view instructionSet = {}; // of the host, "v3" or "v4"; the best one if empty
@@ -40,7 +49,7 @@ struct LaunchConfig {
 ///
 ///  - vgpuSymbol: there is no such kernel.
 ///  - vgpuLaunch: a size is beyond the chip or not what the kernel asks for.
-///  - vgpuAccess, vgpuBarrier, vgpuFault, vgpuDeadlock: what threads did wrong.
+///  - vgpuAccess, vgpuBarrier, vgpuFault, vgpuDeadlock, vgpuLivelock: what threads did wrong.
 ///    Memory that was written before stays written.
 Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &config,
               std::span<const void *const> arguments);

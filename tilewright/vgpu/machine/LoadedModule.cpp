@@ -62,9 +62,17 @@ Status LoadedModule::layoutVariables() {
     total += variable.size();
   }
   constexpr uint64_t lineBytes = 256;
-  memory = std::make_unique<std::byte[]>(total + lineBytes);
-  const uint64_t base =
-      (reinterpret_cast<uint64_t>(memory.get()) + lineBytes - 1) / lineBytes * lineBytes;
+  // Addresses of constants may be kept in 32 bits, so the upper half is one for all; a second
+  // block cannot lie across the same boundary as the first.
+  uint64_t base = 0;
+  std::unique_ptr<std::byte[]> across;
+  for (int tries = 0; tries < 2; ++tries) {
+    across = std::move(memory);
+    memory = std::make_unique<std::byte[]>(total + lineBytes);
+    base = (reinterpret_cast<uint64_t>(memory.get()) + lineBytes - 1) / lineBytes * lineBytes;
+    if (base >> 32 == (base + total) >> 32)
+      break;
+  }
   for (size_t i = 0; i < module.variables.size(); ++i)
     if (hasHostMemory(module.variables[i]))
       addresses[i] += base;
@@ -113,8 +121,10 @@ Status LoadedModule::layoutVariables() {
 
 Result<const Program *> LoadedModule::kernel(std::string_view name, const DecodeOptions &options) {
   std::lock_guard lock(mutex);
-  std::string key = concat(name, options.observed ? " observed " : " ",
-                           options.handlers.value_or(handlersForHost()));
+  std::string key =
+      concat(name, options.observed ? " observed " : " ", options.deferred ? "deferred " : "",
+             options.counted ? "counted " : "", options.preempted ? "preempted " : "",
+             options.handlers.value_or(handlersForHost()));
   if (auto it = programs.find(key); it != programs.end())
     return static_cast<const Program *>(it->second.get());
   const ptx::Function *function = module.findDefinition(name);

@@ -1,5 +1,6 @@
 #include "tilewright/vgpu/machine/Matrix.h"
 
+#include "tilewright/vgpu/machine/AsyncQueue.h"
 #include "tilewright/vgpu/machine/Conversion.h"
 
 #include <array>
@@ -89,42 +90,6 @@ uint32_t roundElement(Modifier type, double value, bool saturates) {
 
 // Sums.
 
-[[gnu::always_inline]] static inline void multiplyAddBody(unsigned m, unsigned n, unsigned k,
-                                                          const double *a, const double *b,
-                                                          double *sums) {
-  for (unsigned i = 0; i < m; ++i)
-    for (unsigned l = 0; l < k; ++l) {
-      const double factor = a[i * k + l];
-      const double *row = b + size_t(l) * n;
-      double *sum = sums + size_t(i) * n;
-      for (unsigned j = 0; j < n; ++j)
-        sum[j] = __builtin_fma(factor, row[j], sum[j]);
-    }
-}
-#if defined(__x86_64__)
-__attribute__((target("arch=x86-64-v4"))) static void
-multiplyAddV4(unsigned m, unsigned n, unsigned k, const double *a, const double *b, double *sums) {
-  multiplyAddBody(m, n, k, a, b, sums);
-}
-__attribute__((target("arch=x86-64-v3"))) static void
-multiplyAddV3(unsigned m, unsigned n, unsigned k, const double *a, const double *b, double *sums) {
-  multiplyAddBody(m, n, k, a, b, sums);
-}
-void multiplyAdd(unsigned m, unsigned n, unsigned k, const double *a, const double *b,
-                 double *sums) {
-  static const bool hasV4 = __builtin_cpu_supports("x86-64-v4");
-  if (hasV4)
-    multiplyAddV4(m, n, k, a, b, sums);
-  else
-    multiplyAddV3(m, n, k, a, b, sums);
-}
-#else
-void multiplyAdd(unsigned m, unsigned n, unsigned k, const double *a, const double *b,
-                 double *sums) {
-  multiplyAddBody(m, n, k, a, b, sums);
-}
-#endif
-
 int alignmentBits(Modifier type) {
   return type == Modifier::e4m3 || type == Modifier::e5m2 ? 13 : 25;
 }
@@ -173,34 +138,55 @@ static std::byte *rowOf(Warp &warp, const Op *op, const std::byte *registers,
   return resolve(warp, op, form.space, rowAddress(registers, form, lane), lane, 16);
 }
 
+/// The lanes that hold addresses access a row each.
+static void observeMove(Warp &warp, const Op *op, const std::byte *registers,
+                        const MatrixMoveForm &form, AccessKind kind) {
+  AccessTeller teller(warp, op, kind, Proxy::generic, 0);
+  if (teller)
+    for (unsigned lane = 0; lane < 8 * form.slots.size(); ++lane)
+      teller.lane(lane,
+                  flatAddress(warp, form.address.space, rowAddress(registers, form.address, lane)),
+                  16);
+}
+
 After runLdmatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t active) {
   const auto &form = *static_cast<const MatrixMoveForm *>(op->extra);
-  std::vector<std::array<uint16_t, 64>> matrices(form.slots.size());
-  for (unsigned i = 0; i < matrices.size(); ++i)
-    for (unsigned row = 0; row < 8; ++row) {
-      const std::byte *from = rowOf(warp, op, registers, form.address, 8 * i + row);
-      if (!from)
-        return After::stop;
-      std::memcpy(&matrices[i][8 * row], from, 16);
-      observeRange(warp, op, 8 * i + row, form.address.space,
-                   rowAddress(registers, form.address, 8 * i + row), 16, AccessKind::read,
-                   Proxy::generic);
-    }
-  for (unsigned i = 0; i < matrices.size(); ++i)
-    for (unsigned lane = 0; lane < 32; ++lane) {
-      if (!(active >> lane & 1))
-        continue;
-      const unsigned g = lane / 4, q = 2 * (lane % 4);
-      const uint32_t low = form.transposed ? matrices[i][8 * q + g] : matrices[i][8 * g + q];
-      const uint32_t high =
-          form.transposed ? matrices[i][8 * (q + 1) + g] : matrices[i][8 * g + q + 1];
-      setWord(registers, form.slots[i], lane, low | high << 16);
-    }
+  const unsigned rows = 8 * static_cast<unsigned>(form.slots.size());
+  // Everything is read first: the destination may be the address.
+  alignas(64) uint16_t matrices[4][8][8];
+  observeMove(warp, op, registers, form, AccessKind::read);
+  for (unsigned i = 0; i < rows; ++i) {
+    const uint64_t address = rowAddress(registers, form.address, i);
+    // Most rows are in the block's own memory, and aligned.
+    const bool isPlain = form.address.space == Space::shared && address % 16 == 0 &&
+                         address + 16 <= warp.sharedBytes;
+    const std::byte *from =
+        isPlain ? warp.shared + address : rowOf(warp, op, registers, form.address, i);
+    if (!from)
+      return After::stop;
+    std::memcpy(matrices[i / 8][i % 8], from, 16);
+  }
+  for (unsigned i = 0; i < form.slots.size(); ++i) {
+    alignas(64) uint32_t words[32];
+    if (form.transposed)
+      for (unsigned lane = 0; lane < 32; ++lane)
+        words[lane] = matrices[i][2 * (lane % 4)][lane / 4] |
+                      uint32_t(matrices[i][2 * (lane % 4) + 1][lane / 4]) << 16;
+    else
+      std::memcpy(words, matrices[i], sizeof(words));
+    if (active == ~0u)
+      std::memcpy(registers + form.slots[i], words, sizeof(words));
+    else
+      for (unsigned lane = 0; lane < 32; ++lane)
+        if (active >> lane & 1)
+          setWord(registers, form.slots[i], lane, words[lane]);
+  }
   return After::next;
 }
 
 After runStmatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t) {
   const auto &form = *static_cast<const MatrixMoveForm *>(op->extra);
+  observeMove(warp, op, registers, form, AccessKind::write);
   for (unsigned i = 0; i < form.slots.size(); ++i) {
     uint16_t matrix[64];
     for (unsigned lane = 0; lane < 32; ++lane) {
@@ -215,9 +201,6 @@ After runStmatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint
       if (!to)
         return After::stop;
       std::memcpy(to, &matrix[8 * row], 16);
-      observeRange(warp, op, 8 * i + row, form.address.space,
-                   rowAddress(registers, form.address, 8 * i + row), 16, AccessKind::write,
-                   Proxy::generic);
     }
   }
   return After::next;
@@ -243,80 +226,130 @@ After runMovmatrix(Warp &, const Op *op, std::byte *registers, uint32_t, uint32_
 //   A  rows g + 8 * (r & 1) (of M = 8: g), columns E * q + e + 4 * E * (r >> 1) (of M = 8: r)
 //   B  rows E * q + e + 4 * E * r, column g
 //   C  element v: row g + 8 * (v >> 1), column 2 * q + (v & 1)
+// So a register of A or B is eight chunks of 16 bytes, one for each row or column.
 
-static unsigned elementsPerRegister(Modifier type) {
-  return type == Modifier::f64 ? 1 : 32 / ptx::bitsOf(type);
+void placeFragmentA(std::span<const uint32_t> slots, bool isTall, std::vector<uint32_t> &places) {
+  places.clear();
+  const unsigned across = isTall ? 2 : 1;
+  for (unsigned row = 0; row < 8 * across; ++row)
+    for (size_t r = row / 8; r < slots.size(); r += across)
+      places.push_back(slots[r] + 16 * (row % 8));
 }
-static double registerElement(Modifier type, const std::byte *registers, uint32_t slot,
-                              unsigned lane, unsigned e) {
-  if (type == Modifier::f64)
+
+/// Each element's sum by `sumOf(row, column, start)`.
+template <typename SumOf>
+static void sumElements(unsigned octet, const double *start, double *results, SumOf sumOf) {
+  for (unsigned i = 0; i < 128; ++i)
+    results[i] = sumOf(i % 32 / 4 + 8 * (i / 64), 8 * octet + 2 * (i % 4) + i / 32 % 2, start[i]);
+}
+
+void accumulateProduct(TileProduct &product, const MatrixForm &form, bool isExact, bool adds,
+                       std::byte *registers, std::span<const uint32_t> c,
+                       std::span<const uint32_t> d) {
+  const unsigned cPer = form.cType == Modifier::f16 ? 2 : 1;
+  const unsigned dPer = form.dType == Modifier::f16 ? 2 : 1;
+  const bool isFloat = form.dType == Modifier::f32 || form.dType == Modifier::f16;
+  if (form.dType == Modifier::f32 && form.cType == Modifier::f32 && isExact &&
+      (c.data() == d.data() || !adds)) {
+    float *places[128];
+    for (size_t i = 0; i < d.size(); ++i)
+      places[i] = reinterpret_cast<float *>(registers + d[i]);
+    product.accumulate(places, adds);
+    return;
+  }
+  const unsigned values = form.m == 8 ? 2 : 4; // of a lane in an octet
+  alignas(64) double start[128] = {}, results[128];
+  for (unsigned octet = 0; octet < form.n / 8; ++octet) {
+    if (adds)
+      for (unsigned v = 0; v < values; ++v) {
+        const uint32_t slot = c[(octet * values + v) / cPer];
+        for (unsigned lane = 0; lane < 32; ++lane)
+          start[32 * v + lane] =
+              elementValue(form.cType, word(registers, slot, lane) >> (16 * (v % cPer)));
+      }
+    if (form.isXor)
+      sumElements(octet, start, results, [&](unsigned row, unsigned column, double sum) {
+        for (unsigned l = 0; l < form.k; ++l)
+          sum += product.a(row, l) != product.b(l, column);
+        return sum;
+      });
+    else if (isFloat && !isExact)
+      sumElements(octet, start, results, [&](unsigned row, unsigned column, double sum) {
+        double products[256];
+        for (unsigned l = 0; l < form.k; ++l)
+          products[l] = product.a(row, l) * product.b(l, column);
+        return alignedSum(products, form.k, sum, alignmentBits(form.aType));
+      });
+    else
+      product.sums(octet, start, results);
+    for (unsigned v = 0; v < values; v += dPer) {
+      const uint32_t slot = d[(octet * values + v) / dPer];
+      for (unsigned lane = 0; lane < 32; ++lane) {
+        uint32_t bits = roundElement(form.dType, results[32 * v + lane], form.saturates);
+        if (dPer == 2)
+          bits |= roundElement(form.dType, results[32 * (v + 1) + lane], form.saturates) << 16;
+        setWord(registers, slot, lane, bits);
+      }
+    }
+  }
+}
+
+/// f64 is a chain of fused operations, from the first column of A to the last.
+static void multiplyF64(const MatrixForm &form, std::byte *registers) {
+  const unsigned m = form.m, k = form.k;
+  double a[16][16], b[16][8], sums[16][8];
+  auto read = [&](uint32_t slot, unsigned lane) {
     return std::bit_cast<double>(longWord(registers, slot, lane));
-  return elementValue(type, word(registers, slot, lane) >> (e * ptx::bitsOf(type)));
+  };
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    const unsigned g = lane / 4, q = lane % 4;
+    for (unsigned r = 0; r < form.a.size(); ++r)
+      a[m == 16 ? g + 8 * (r & 1) : g][q + 4 * (m == 16 ? r >> 1 : r)] = read(form.a[r], lane);
+    for (unsigned r = 0; r < form.b.size(); ++r)
+      b[q + 4 * r][g] = read(form.b[r], lane);
+    for (unsigned v = 0; v < form.c.size(); ++v)
+      sums[g + 8 * (v >> 1)][2 * q + (v & 1)] = read(form.c[v], lane);
+  }
+  for (unsigned i = 0; i < m; ++i)
+    for (unsigned l = 0; l < k; ++l)
+      for (unsigned j = 0; j < 8; ++j)
+        sums[i][j] = __builtin_fma(a[i][l], b[l][j], sums[i][j]);
+  for (unsigned lane = 0; lane < 32; ++lane)
+    for (unsigned v = 0; v < form.d.size(); ++v)
+      setLongWord(registers, form.d[v], lane,
+                  std::bit_cast<uint64_t>(sums[lane / 4 + 8 * (v >> 1)][2 * (lane % 4) + (v & 1)]));
 }
 
 After runMma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t) {
   const auto &form = *static_cast<const MatrixForm *>(op->extra);
-  const unsigned m = form.m, n = form.n, k = form.k;
-  static thread_local std::vector<double> a, b, sums;
-  a.assign(size_t(m) * k, 0);
-  b.assign(size_t(k) * n, 0);
-  sums.assign(size_t(m) * n, 0);
-  const unsigned aPer = elementsPerRegister(form.aType), bPer = elementsPerRegister(form.bType);
-  const bool isTall = m == 16;
-  for (unsigned lane = 0; lane < 32; ++lane) {
-    const unsigned g = lane / 4, q = lane % 4;
-    for (unsigned r = 0; r < form.a.size(); ++r)
-      for (unsigned e = 0; e < aPer; ++e) {
-        const unsigned row = isTall ? g + 8 * (r & 1) : g;
-        const unsigned column = aPer * q + e + 4 * aPer * (isTall ? r >> 1 : r);
-        a[row * k + column] = registerElement(form.aType, registers, form.a[r], lane, e);
-      }
-    for (unsigned r = 0; r < form.b.size(); ++r)
-      for (unsigned e = 0; e < bPer; ++e)
-        b[(bPer * q + e + 4 * bPer * r) * n + g] =
-            registerElement(form.bType, registers, form.b[r], lane, e);
+  if (form.dType == Modifier::f64) {
+    multiplyF64(form, registers);
+    return After::next;
   }
-  const unsigned cPer = form.cType == Modifier::f16 ? 2 : 1;
-  const unsigned dPer = form.dType == Modifier::f16 ? 2 : 1;
-  auto place = [&](unsigned lane, unsigned v) {
-    return (lane / 4 + 8 * (v >> 1)) * n + 2 * (lane % 4) + (v & 1);
-  };
-  for (unsigned lane = 0; lane < 32; ++lane)
-    for (unsigned v = 0; v < form.c.size() * cPer; ++v)
-      sums[place(lane, v)] =
-          registerElement(form.cType, registers, form.c[v / cPer], lane, v % cPer);
-
-  const bool isFloat = form.dType == Modifier::f32 || form.dType == Modifier::f16;
-  if (isFloat && !warp.block->group->grid->exactTensor) {
-    std::vector<double> products(k);
-    for (unsigned i = 0; i < m; ++i)
-      for (unsigned j = 0; j < n; ++j) {
-        for (unsigned l = 0; l < k; ++l)
-          products[l] = a[i * k + l] * b[l * n + j];
-        sums[i * n + j] =
-            alignedSum(products.data(), k, sums[i * n + j], alignmentBits(form.aType));
-      }
-  } else if (form.isXor) {
-    for (unsigned i = 0; i < m; ++i)
-      for (unsigned l = 0; l < k; ++l)
-        for (unsigned j = 0; j < n; ++j)
-          sums[i * n + j] += a[i * k + l] != b[l * n + j];
-  } else {
-    multiplyAdd(m, n, k, a.data(), b.data(), sums.data());
+  static thread_local std::vector<uint32_t> places;
+  TileProduct &product = threadProduct();
+  product.begin(form.aType, form.bType, form.n, form.k);
+  placeFragmentA(form.a, form.m == 16, places);
+  product.readA(registers, places, false, false);
+  places.clear();
+  for (unsigned column = 0; column < 8; ++column)
+    for (uint32_t slot : form.b)
+      places.push_back(slot + 16 * column);
+  product.readB(registers, places, false);
+  const bool isExact = warp.block->group->grid->exactTensor;
+  if (form.dType == Modifier::f32 && form.cType == Modifier::f32 && form.m == 16) {
+    // D may be other registers of C in another order.
+    alignas(64) float sums[4][32];
+    for (unsigned i = 0; i < 4; ++i)
+      std::memcpy(sums[i], registers + form.c[i], sizeof(sums[i]));
+    static constexpr uint32_t slots[4] = {0, 128, 256, 384};
+    accumulateProduct(product, form, isExact, true, reinterpret_cast<std::byte *>(sums), slots,
+                      slots);
+    for (unsigned i = 0; i < 4; ++i)
+      std::memcpy(registers + form.d[i], sums[i], sizeof(sums[i]));
+    return After::next;
   }
-
-  for (unsigned lane = 0; lane < 32; ++lane)
-    for (unsigned r = 0; r < form.d.size(); ++r) {
-      if (form.dType == Modifier::f64) {
-        setLongWord(registers, form.d[r], lane, std::bit_cast<uint64_t>(sums[place(lane, r)]));
-        continue;
-      }
-      uint32_t value = 0;
-      for (unsigned e = 0; e < dPer; ++e)
-        value |= roundElement(form.dType, sums[place(lane, r * dPer + e)], form.saturates)
-                 << (16 * e);
-      setWord(registers, form.d[r], lane, value);
-    }
+  accumulateProduct(product, form, isExact, true, registers, form.c, form.d);
   return After::next;
 }
 

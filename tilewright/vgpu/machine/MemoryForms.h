@@ -6,6 +6,7 @@
 #include "tilewright/vgpu/machine/Observer.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace tilewright::vgpu::machine {
 
@@ -73,6 +74,20 @@ struct Wide128 {
 };
 Wide128 atomicApply128(const AtomicForm &form, void *where, Wide128 operand, Wide128 comparand);
 
+/// What is known of a register with addresses of shared memory, kept in the frame:
+/// its lanes, eight or sixteen at a time, lie within as many words from `start` on.
+/// A load reads those words and brings them into order, whatever its offset is, if
+/// that is below `room`. Nothing is known if that is zero.
+struct alignas(64) SharedFact {
+  uint32_t address[32]; // which it was learnt from
+  uint32_t index[32];   // by lane, which word
+  uint32_t start[4];    // by vector of the host
+  uint32_t room;
+};
+/// What may be read behind the end of shared memory, so that the words above need
+/// not be looked at one by one.
+inline constexpr uint32_t sharedSlack = 64;
+
 /// What an access tells an observer; Op::extra of the operation before it.
 struct ObserveForm {
   AddressForm address;
@@ -81,6 +96,21 @@ struct ObserveForm {
   Proxy proxy = Proxy::generic;
   Order order = Order::weak;
   Scope scope = Scope::none;
+};
+
+/// Slots of registers that an instruction shares with wgmma.
+struct TouchForm {
+  std::vector<uint32_t> slots;
+};
+
+/// fence and fence.proxy.
+struct FenceForm {
+  Order order = Order::acquireRelease;
+  Scope scope = Scope::gpu;
+  bool isProxy = false, isMbarrierInit = false, hasAddress = false;
+  Proxy proxy = Proxy::generic;
+  Space space = Space::generic;
+  AddressForm address;
 };
 
 } // namespace tilewright::vgpu::machine

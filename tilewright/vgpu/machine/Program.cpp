@@ -21,6 +21,26 @@ static const ptx::Instruction *instructionOf(const Program &program, const Op *o
   return nullptr;
 }
 
+uint32_t instructionNumber(const Program &program, const Op *op) {
+  for (const std::unique_ptr<DecodedFunction> &function : program.functions) {
+    const Op *begin = function->code.data(), *end = begin + function->code.size();
+    if (std::less<>()(op, begin) || !std::less<>()(op, end))
+      continue;
+    const uint32_t index = function->instructions[static_cast<size_t>(op - begin)];
+    return index < function->source->instructions.size() ? function->firstInstruction + index
+                                                         : program.instructionCount;
+  }
+  return program.instructionCount;
+}
+
+const ptx::Instruction &instructionAt(const Program &program, uint32_t number) {
+  size_t i = program.functions.size() - 1;
+  while (program.functions[i]->firstInstruction > number)
+    --i;
+  const DecodedFunction &function = *program.functions[i];
+  return function.source->instructions[number - function.firstInstruction];
+}
+
 ptx::Position positionOf(const Program &program, const Op *op) {
   const DecodedFunction *function = nullptr;
   const ptx::Instruction *instruction = instructionOf(program, op, function);

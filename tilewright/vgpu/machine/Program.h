@@ -12,6 +12,7 @@
 
 namespace tilewright::vgpu::ptx {
 struct Function;
+struct Instruction;
 struct Module;
 struct Position;
 } // namespace tilewright::vgpu::ptx
@@ -32,6 +33,7 @@ struct DecodedFunction {
   const ptx::Function *source = nullptr;
   std::vector<Op> code;
   std::vector<uint32_t> instructions; // for each op, the instruction it comes from
+  uint32_t firstInstruction = 0;      // number of its first one in the program
   std::vector<std::byte> constants;   // the first bytes of every frame
   uint32_t frameBytes = 0;
   uint32_t localBytes = 0;
@@ -52,12 +54,24 @@ struct Program {
   const ptx::Module *module = nullptr;
   std::vector<std::unique_ptr<DecodedFunction>> functions; // the kernel is the first
   std::unordered_map<uint32_t, DecodedFunction *> bySymbol;
+  uint32_t instructionCount = 0; // of all functions
   uint32_t staticSharedBytes = 0;
   uint32_t parameterBytes = 0;
   std::vector<uint32_t> parameterOffsets, parameterSizes;
 
   const DecodedFunction &entry() const { return *functions.front(); }
 };
+
+/// How often an instruction was executed: by warps, and by threads whose guard held.
+struct InstructionCount {
+  uint64_t warps = 0, threads = 0;
+};
+
+/// The number in the program of the instruction an operation comes from; past the last
+/// one if it comes from none.
+uint32_t instructionNumber(const Program &program, const Op *op);
+/// The instruction of that number.
+const ptx::Instruction &instructionAt(const Program &program, uint32_t number);
 
 /// The line of the text an operation comes from; zero if it is of no function of `program`.
 ptx::Position positionOf(const Program &program, const Op *op);

@@ -201,7 +201,8 @@ std::vector<uint32_t> assignSlots(const ptx::Module &module, const ptx::Function
   // The accumulators of wgmma are the first operand, yet read.
   if (writesWhatItReads(function))
     for (const Instruction &one : function.instructions)
-      if (ptx::rowOf(one).handler == Handler::wgmma)
+      if (const Handler handler = ptx::rowOf(one).handler;
+          handler == Handler::wgmma || handler == Handler::wgmmaSparse)
         for (const Operand &element : function.elementsOf(function.operandsOf(one)[0]))
           if (element.kind == OperandKind::reg)
             isPinned[element.index] = true;

@@ -1,6 +1,7 @@
 // cp.async.bulk.tensor: boxes of tensors between global and shared memory.
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/machine/Async.h"
+#include "tilewright/vgpu/machine/AsyncQueue.h"
 
 #include <bit>
 
@@ -74,24 +75,29 @@ struct Box {
 };
 } // namespace
 
-/// Copies row by row. `shared` is the base of a block's memory, `offset` where the box lies in it.
-static void copyBox(const CopyForm &form, const Box &box, std::byte *shared, uint32_t offset) {
+/// Copies row by row. `shared` is where the box lies in a block's memory, `offset` its
+/// offset there. `staged` holds the box as it lies in shared memory without a swizzle:
+/// a store reads it first and writes it later.
+static void copyBox(const CopyForm &form, const Box &box, std::byte *shared, uint32_t offset,
+                    Part part, std::vector<std::byte> *staged) {
   const TensorMap &map = box.map;
   const unsigned size = bytesOf(map.element);
   const uint32_t bytes = box.rowBytes(), columns = box.count(0);
-  std::vector<std::byte> row(bytes);
+  static thread_local std::vector<std::byte> one;
+  one.resize(bytes);
   for (uint32_t r = 0; r < box.rows(); ++r) {
+    std::byte *row = part == Part::whole ? one.data() : staged->data() + size_t(r) * bytes;
     const uint64_t address = box.rowAddress(r);
     const uint32_t place = offset + r * bytes;
     // Swizzles move 16 bytes at a time.
     auto moveChunks = [&](bool toShared) {
       for (uint32_t i = 0; i < bytes; i += 16) {
         std::byte *chunk = shared + swizzled(map.swizzle, place + i);
-        const uint32_t part = std::min(16u, bytes - i);
+        const uint32_t length = std::min(16u, bytes - i);
         if (toShared)
-          std::memcpy(chunk, row.data() + i, part);
+          std::memcpy(chunk, row + i, length);
         else
-          std::memcpy(row.data() + i, chunk, part);
+          std::memcpy(row + i, chunk, length);
       }
     };
     // The columns of the row that are inside the tensor.
@@ -102,7 +108,10 @@ static void copyBox(const CopyForm &form, const Box &box, std::byte *shared, uin
     if (form.isStore) {
       if (!address || begin >= end)
         continue;
-      moveChunks(false);
+      if (part != Part::writes)
+        moveChunks(false);
+      if (part == Part::reads)
+        continue;
       for (int64_t i = begin; i < end;) {
         const int64_t run = step == 1 ? end - i : 1;
         auto *to =
@@ -110,23 +119,23 @@ static void copyBox(const CopyForm &form, const Box &box, std::byte *shared, uin
         if (form.reduction) {
           for (int64_t e = 0; e < run; ++e) {
             uint64_t operand = 0;
-            std::memcpy(&operand, row.data() + (i + e) * size, size);
+            std::memcpy(&operand, row + (i + e) * size, size);
             atomicApply(*form.reduction, to + e * size, operand, 0);
           }
         } else {
-          std::memcpy(to, row.data() + i * size, static_cast<size_t>(run) * size);
+          std::memcpy(to, row + i * size, static_cast<size_t>(run) * size);
         }
         i += run;
       }
       continue;
     }
     if (!address || begin > 0 || end < int64_t(columns))
-      fillRow(map, row.data(), bytes);
+      fillRow(map, row, bytes);
     for (int64_t i = begin; address && i < end;) {
       const int64_t run = step == 1 ? end - i : 1;
       const auto *from = reinterpret_cast<const std::byte *>(
           address + static_cast<uint64_t>(first + i * step) * size);
-      std::memcpy(row.data() + i * size, from, static_cast<size_t>(run) * size);
+      std::memcpy(row + i * size, from, static_cast<size_t>(run) * size);
       i += run;
     }
     moveChunks(true);
@@ -156,90 +165,114 @@ static AtomicType reductionType(TensorElement element) {
 }
 
 /// The rows of global memory that a box touches.
-static void observeRows(Warp &warp, const Op *op, unsigned lane, const CopyForm &form,
+static void observeRows(Warp &warp, const Op *op, AsyncId id, const CopyForm &form,
                         const Box &box) {
   const TensorMap &map = box.map;
   const int64_t first = std::max<int64_t>(box.start[0], 0);
   const int64_t end = std::min<int64_t>(box.start[0] + int64_t(map.box[0]), int64_t(map.size[0]));
+  if (first >= end)
+    return;
   const AccessKind kind = !form.isStore    ? AccessKind::read
                           : form.reduction ? AccessKind::atomic
                                            : AccessKind::write;
+  AccessTeller teller(warp, op, kind, Proxy::async, id,
+                      form.reduction ? Order::relaxed : Order::weak,
+                      form.reduction ? Scope::gpu : Scope::none);
   for (uint32_t row = 0; row < box.rows(); ++row)
-    if (const uint64_t address = box.rowAddress(row); address && first < end)
-      observeRange(warp, op, lane, Space::global,
-                   address + static_cast<uint64_t>(first) * bytesOf(map.element),
-                   static_cast<uint32_t>(end - first) * bytesOf(map.element), kind, Proxy::async);
+    if (const uint64_t address = box.rowAddress(row))
+      teller.range(address + static_cast<uint64_t>(first) * bytesOf(map.element),
+                   static_cast<uint32_t>(end - first) * bytesOf(map.element));
+}
+
+static bool performTensor(Warp &warp, const Op *op, const CopyRequest &request, AsyncId id,
+                          Part part, std::vector<std::byte> *staged) {
+  const auto &form = *static_cast<const CopyForm *>(op->extra);
+  const uint32_t lane = request.lane;
+  auto refuse = [&](const std::string &why) {
+    fault(warp, op, Error::vgpuAccess, why);
+    return false;
+  };
+  const uint64_t place = form.isStore ? request.to : request.from; // of the map
+  // Once its source was read, a store needs the map in memory no more either.
+  const std::byte *encoded = part == Part::writes
+                                 ? staged->data() + staged->size() - TensorMap::encodedBytes
+                                 : resolve(warp, op, Space::generic, place, lane, 64);
+  if (!encoded)
+    return false;
+  if (part != Part::writes)
+    AccessTeller(warp, op, AccessKind::read, Proxy::tensormap, id)
+        .lane(lane, flatAddress(warp, Space::generic, place), TensorMap::encodedBytes);
+  const TensorMap map = TensorMap::decode(encoded);
+  if (Status status = map.check(); !status.isOk())
+    return refuse("the tensor map is not valid: " + status.message());
+  if (map.rank != form.rank)
+    return refuse(
+        concat("the tensor map has ", map.rank, " dimensions, the instruction ", form.rank));
+  if (map.interleave != 0)
+    return refuse("interleaved tensors are not modelled");
+  Box box{map};
+  for (unsigned i = 0; i < form.rank; ++i)
+    box.start[i] = request.coordinates[i];
+
+  const bool isObserved = warp.block->group->grid->observer;
+  if (isObserved && (!form.isStore || part != Part::reads))
+    observeRows(warp, op, id, form, box);
+  CopyForm local = form;
+  if (local.reduction) {
+    local.reduction->type = reductionType(map.element);
+    local.reduction->bytes = static_cast<uint8_t>(bytesOf(map.element));
+  }
+  const AddressForm &memory = form.isStore ? form.from : form.to;
+  const uint64_t address = form.isStore ? request.from : request.to;
+  const uint32_t total = box.rowBytes() * box.rows();
+  if (part == Part::reads) {
+    staged->resize(total);
+    staged->insert(staged->end(), encoded, encoded + TensorMap::encodedBytes);
+  }
+  for (unsigned rank = 0; rank < (form.isMulticast ? 16u : 1u); ++rank) {
+    if (form.isMulticast && !(request.targets >> rank & 1))
+      continue;
+    auto inBlock = [&](uint64_t one) { return form.isMulticast ? addressInBlock(one, rank) : one; };
+    const uint32_t alignment = map.swizzle == TensorSwizzle::none ? 16 : 128;
+    if (address % alignment != 0)
+      return refuse(concat("the box lies at offset ", address & sharedOffsetMask,
+                           " of shared memory, which must be a multiple of ", alignment));
+    std::byte *first = resolve(warp, op, memory.space, inBlock(address), lane, 16);
+    if (!first)
+      return false;
+    if (total > 16 && !resolve(warp, op, memory.space, inBlock(address) + total - 16, lane, 16))
+      return false;
+    const auto offset = static_cast<uint32_t>(address & sharedOffsetMask);
+    if (part != Part::writes)
+      AccessTeller(warp, op, form.isStore ? AccessKind::read : AccessKind::write, Proxy::async, id)
+          .lane(lane, flatAddress(warp, memory.space, inBlock(address)), total);
+    copyBox(local, box, first - offset, offset, part, staged);
+    if (form.hasMbarrier &&
+        !completeBytes(warp, op, form.mbarrier, inBlock(request.mbarrier), lane, total, id))
+      return false;
+  }
+  return true;
+}
+static bool performTensors(Warp &warp, const Op *op, std::span<const CopyRequest> requests,
+                           AsyncId id, Part part, std::span<std::vector<std::byte>> staged) {
+  for (size_t i = 0; i < requests.size(); ++i)
+    if (!performTensor(warp, op, requests[i], id, part, staged.empty() ? nullptr : &staged[i]))
+      return false;
+  return true;
 }
 
 After runTensor(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t active) {
   const auto &form = *static_cast<const CopyForm *>(op->extra);
-  auto refuse = [&](const std::string &why) {
-    fault(warp, op, Error::vgpuAccess, why);
-    return After::stop;
-  };
-  for (uint32_t rest = active; rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-    const AddressForm &place = form.isStore ? form.to : form.from; // of the map
-    const std::byte *encoded =
-        resolve(warp, op, Space::generic, laneAddress(place, registers, lane), lane, 64);
-    if (!encoded)
-      return After::stop;
-    const TensorMap map = TensorMap::decode(encoded);
-    if (Status status = map.check(); !status.isOk())
-      return refuse("the tensor map is not valid: " + status.message());
-    if (map.rank != form.rank)
-      return refuse(
-          concat("the tensor map has ", map.rank, " dimensions, the instruction ", form.rank));
-    if (map.interleave != 0)
-      return refuse("interleaved tensors are not modelled");
-    Box box{map};
+  auto gather = [&](unsigned lane, CopyRequest &request) {
+    request.to = laneAddress(form.to, registers, lane);
+    request.from = laneAddress(form.from, registers, lane);
+    request.targets = multicastTargets(form, registers, lane);
+    request.mbarrier = form.hasMbarrier ? laneAddress(form.mbarrier, registers, lane) : 0;
     for (unsigned i = 0; i < form.rank; ++i)
-      box.start[i] = static_cast<int32_t>(word(registers, form.coordinates[i], lane));
-
-    if (warp.block->group->grid->observer)
-      observeRows(warp, op, lane, form, box);
-    CopyForm local = form;
-    if (local.reduction) {
-      local.reduction->type = reductionType(map.element);
-      local.reduction->bytes = static_cast<uint8_t>(bytesOf(map.element));
-    }
-    const AddressForm &memory = form.isStore ? form.from : form.to;
-    const uint64_t address = laneAddress(memory, registers, lane);
-    const uint32_t total = box.rowBytes() * box.rows();
-    uint32_t targets = 0;
-    if (form.isMulticast) {
-      uint16_t mask;
-      std::memcpy(&mask, registers + form.multicast + 2 * size_t(lane), 2);
-      targets = mask;
-    }
-    const uint64_t mbarrier = form.hasMbarrier ? laneAddress(form.mbarrier, registers, lane) : 0;
-    for (unsigned rank = 0; rank < (form.isMulticast ? 16u : 1u); ++rank) {
-      if (form.isMulticast && !(targets >> rank & 1))
-        continue;
-      auto inBlock = [&](uint64_t one) {
-        return form.isMulticast
-                   ? (one & ~uint64_t(0xff000000u)) | uint64_t(rank + 1) << sharedOffsetBits
-                   : one;
-      };
-      const uint32_t alignment = map.swizzle == TensorSwizzle::none ? 16 : 128;
-      if (address % alignment != 0)
-        return refuse(concat("the box lies at offset ", address & sharedOffsetMask,
-                             " of shared memory, which must be a multiple of ", alignment));
-      std::byte *first = resolve(warp, op, memory.space, inBlock(address), lane, 16);
-      if (!first)
-        return After::stop;
-      if (total > 16 && !resolve(warp, op, memory.space, inBlock(address) + total - 16, lane, 16))
-        return After::stop;
-      const auto offset = static_cast<uint32_t>(address & sharedOffsetMask);
-      observeRange(warp, op, lane, memory.space, inBlock(address), total,
-                   form.isStore ? AccessKind::read : AccessKind::write, Proxy::async);
-      copyBox(local, box, first - offset, offset);
-      if (form.hasMbarrier &&
-          !completeBytes(warp, op, form.mbarrier, inBlock(mbarrier), lane, total))
-        return After::stop;
-    }
-  }
-  return After::next;
+      request.coordinates[i] = static_cast<int32_t>(word(registers, form.coordinates[i], lane));
+  };
+  return issueCopies(warp, op, active, form.isStore ? GroupKind::bulk : GroupKind::none,
+                     form.isStore, performTensors, gather);
 }
 
 /// mapField: 0 address, 1 rank, 2 box, 3 size, 4 stride, 5 step, 6 type, 7 interleave,
@@ -253,6 +286,8 @@ After runTensormapReplace(Warp &warp, const Op *op, std::byte *registers, uint32
         resolve(warp, op, form.to.space, laneAddress(form.to, registers, lane), lane, 128);
     if (!where)
       return After::stop;
+    observeRange(warp, op, lane, form.to.space, laneAddress(form.to, registers, lane),
+                 TensorMap::encodedBytes, AccessKind::write, Proxy::generic);
     TensorMap map = TensorMap::decode(where);
     const bool isLong = form.mapField == 0 || form.mapField == 4;
     const uint64_t value =
@@ -312,7 +347,25 @@ After runTensormapCopy(Warp &warp, const Op *op, std::byte *registers, uint32_t,
          : nullptr;
   if (!from)
     return After::stop;
+  // Nothing says which of the lanes copies.
+  auto all = [&](const AddressForm &address, AccessKind kind) {
+    AccessTeller teller(warp, op, kind, Proxy::generic, 0);
+    for (uint32_t rest = active; rest != 0; rest &= rest - 1)
+      teller.lane(static_cast<uint32_t>(std::countr_zero(rest)),
+                  flatAddress(warp, address.space, laneAddress(address, registers, lane)),
+                  TensorMap::encodedBytes);
+  };
+  all(form.from, AccessKind::read);
+  all(form.to, AccessKind::write);
   std::memcpy(to, from, TensorMap::encodedBytes);
+  // The copy is of the whole warp, and so is the fence.
+  tell(warp, {.warp = warp,
+              .op = op,
+              .mask = active,
+              .kind = SyncKind::proxyFence,
+              .order = Order::release,
+              .scope = form.scope,
+              .proxy = Proxy::tensormap});
   return After::next;
 }
 

@@ -42,6 +42,29 @@ Status run(LoadedModule &module, std::string_view name, const LaunchConfig &conf
   return launch(module, name, config, std::span(arguments, sizeof...(values)));
 }
 
+/// `config` in every order of completion, with 20 seeds.
+inline std::vector<LaunchConfig> ordersOf(LaunchConfig config) {
+  std::vector<LaunchConfig> orders;
+  for (Completion completion : {Completion::eager, Completion::latest, Completion::seeded}) {
+    config.completion = completion;
+    config.seed = 0;
+    orders.push_back(config);
+  }
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    config.seed = seed;
+    // Seeds of warps go with every order.
+    config.completion = seed % 5 == 0   ? Completion::eager
+                        : seed % 5 == 1 ? Completion::latest
+                                        : Completion::seeded;
+    orders.push_back(config);
+  }
+  return orders;
+}
+inline std::string describeOrder(const LaunchConfig &config) {
+  return " completion " + std::to_string(static_cast<int>(config.completion)) + " seed " +
+         std::to_string(config.seed);
+}
+
 /// Runs `body` for each element. It reads %a, %b, %c of `in` and writes %d of
 /// `out`; the types are those of registers: "b32", "f64". Registers %p0 to %p7,
 /// %x0 … (b32), %h0 … (b16), %y0 … (b64) are free.

@@ -1,6 +1,7 @@
 #include "tilewright/vgpu/machine/Warp.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/machine/AsyncQueue.h"
 #include "tilewright/vgpu/machine/Barriers.h"
 #include "tilewright/vgpu/ptx/Module.h"
 
@@ -42,8 +43,19 @@ bool chooseFragment(Warp &warp) {
     return false;
   }
   if (--warp.budget < 0) {
+    // Those that wait for each other's lanes are woken by meeting alone.
+    if (others.size() > 1)
+      mergeFragments(others);
     warp.stop = Stop::quantum;
     return false;
+  }
+  // A warp in one piece.
+  if (others.size() == 1 && canRun(others.front())) {
+    warp.current = others.front();
+    others.clear();
+    warp.diverged = false;
+    warp.frame = warp.current.frame;
+    return true;
   }
   if (others.size() > 1)
     mergeFragments(others);
@@ -127,6 +139,8 @@ void leaveFrame(Warp &warp, Frame *frame, uint32_t mask) {
   frame->live &= ~mask;
   if (frame->live != 0)
     return;
+  if (warp.async)
+    finishMatrices(warp, frame->registers);
   for (size_t i = warp.usedFrames.size(); i-- > 0;)
     if (warp.usedFrames[i].get() == frame) {
       warp.freeFrames[frame->function->index].push_back(std::move(warp.usedFrames[i]));
@@ -172,6 +186,24 @@ void fault(Warp &warp, const Op *op, Error error, const std::string &what) {
   grid.fail(Status(error, concat(what, ", at ", describePosition(*grid.program, op), ", block ",
                                  listed(block.id), ", warp ", warp.index)));
   warp.stop = Stop::fault;
+}
+
+uint64_t Group::nextRandom() {
+  // splitmix64, Steele, Lea and Flood 2014.
+  uint64_t z = random += 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+uint64_t flatAddress(const Warp &warp, Space space, uint64_t address) {
+  if (space == Space::local)
+    return address | localWindow;
+  if (space == Space::shared)
+    address = (address & 0xffffffffu) | sharedWindow;
+  if ((address & windowMask) == sharedWindow && (address & 0xff000000u) == 0)
+    address |= uint64_t(warp.block->rank + 1) << sharedOffsetBits;
+  return address;
 }
 
 std::byte *resolve(Warp &warp, const Op *op, Space space, uint64_t address, uint32_t lane,

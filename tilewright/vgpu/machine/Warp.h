@@ -4,6 +4,7 @@
 
 #include "tilewright/support/Status.h"
 #include "tilewright/vgpu/machine/Chip.h"
+#include "tilewright/vgpu/machine/Completion.h"
 #include "tilewright/vgpu/machine/Memory.h"
 #include "tilewright/vgpu/machine/Observer.h"
 #include "tilewright/vgpu/machine/Op.h"
@@ -20,6 +21,8 @@
 
 namespace tilewright::vgpu::machine {
 
+class AsyncQueue;
+struct AsyncGroups;
 struct Block;
 struct Group;
 
@@ -43,9 +46,10 @@ enum class Wait : uint8_t {
   lanes,       // for other lanes of the warp at a *.sync operation
   warpBarrier, // bar.warp.sync; `wanted` are its lanes
   barrier,     // bar.sync; `object` is its number
-  cluster,     // barrier.cluster.wait
-  mbarrier,    // try_wait; `object` is the address, `wanted` the parity
-  asyncGroup,  // cp.async.wait_group and others
+  cluster,     // barrier.cluster.wait; `object` is the generation it arrived in
+  matrices, // wgmma.wait_group; `object` is how many wgmma the warps of its group must have issued
+  mbarrier, // try_wait; `object` is the host's address, `wanted` the phase modulo 8, or
+            // with bit 8 its parity
 };
 
 /// Lanes that are at the same place.
@@ -56,6 +60,7 @@ struct Fragment {
   Wait wait = Wait::none;
   uint32_t wanted = 0;
   uint64_t object = 0;
+  uint64_t address = 0; // flat, of the mbarrier
 };
 
 enum class Stop : uint8_t { quantum, blocked, finished, fault };
@@ -84,19 +89,26 @@ struct Warp {
   uint32_t turns = 0;             // choices among fragments, for fairness
   uint32_t index = 0;             // in the block
   uint64_t clusterGeneration = 0; // of the cluster's barrier, when the warp arrived
+  uint32_t clusterArrived = 0;    // lanes that arrived at it and have not gone on
   alignas(64) uint32_t tid[3][32] = {};
+  InstructionCount *counts = nullptr; // by instruction, if the launch counts
+  uint64_t executed = 0;              // instructions of this warp, likewise
   std::vector<std::byte> localMemory;
   std::vector<std::vector<std::unique_ptr<Frame>>> freeFrames; // by function
   std::vector<std::unique_ptr<std::byte[]>> registerMemory;
   std::vector<std::unique_ptr<Frame>> usedFrames;
-  struct AsyncGroups;
-  std::shared_ptr<AsyncGroups> async; // made by the first asynchronous copy
+  // wgmma is done by four warps together: how many this one has issued, how many it had
+  // when it committed groups it has not waited for, and how many it has waited for.
+  uint64_t matricesIssued = 0, matricesWaited = 0;
+  std::vector<uint64_t> matrixCommits;
+  std::shared_ptr<AsyncGroups> async; // made by the first asynchronous operation
 };
 
 /// A named barrier of a block (bar.sync 3). Warps arrive; a warp counts when all
 /// of its lanes that are alive have.
 struct NamedBarrier {
   uint32_t arrived = 0;  // warps
+  uint32_t warps = 0;    // which, one bit each
   uint32_t expected = 0; // threads, 0 for all of the block
   uint64_t generation = 0;
   std::vector<uint32_t> lanes; // of each warp, that have arrived in this generation
@@ -136,6 +148,13 @@ struct Grid {
   Observer *observer = nullptr;
   uint64_t id = 0;
   bool exactTensor = true; // the arithmetic profile of matrix instructions
+  bool isTracked = false;  // asynchronous operations are objects: observed, or completed later
+  bool isCounted = false;  // instructions are
+  Completion completion = Completion::eager;
+  uint64_t seed = 0;
+  uint64_t maxSteps = 0;
+  std::atomic<AsyncId> nextAsync = 1;
+  std::atomic<uint64_t> finishedGroups = 0;
 
   std::atomic<bool> failed = false;
   std::mutex mutex;
@@ -154,6 +173,11 @@ struct Group {
   std::vector<Block> blocks;
   uint64_t progress = 0; // counts what may have woken somebody
   std::vector<ClusterBarrier> clusters;
+  std::shared_ptr<AsyncQueue> async; // if the grid is tracked
+  uint64_t random = 0;               // state of the generator
+
+  /// Numbers that depend on the seed of the launch and the group alone.
+  uint64_t nextRandom();
 };
 
 /// Branches a warp may take before another warp has its turn.
@@ -187,6 +211,10 @@ void readSpecial(const Warp &warp, unsigned special, unsigned component, uint64_
 /// as the instruction says.
 std::byte *resolve(Warp &warp, const Op *op, Space space, uint64_t address, uint32_t lane,
                    uint32_t bytes);
+/// Tells the observer which of the registers in Op::extra are of a wgmma in flight.
+void touchMatrixRegisters(Warp &warp, const Op *op, const std::byte *registers, uint32_t mask);
+/// The address as observers are told it: shared memory with the rank of its block.
+uint64_t flatAddress(const Warp &warp, Space space, uint64_t address);
 
 } // namespace tilewright::vgpu::machine
 

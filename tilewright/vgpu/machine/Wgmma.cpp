@@ -3,172 +3,166 @@
 #include "tilewright/vgpu/machine/Matrix.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/machine/AsyncQueue.h"
+#include "tilewright/vgpu/machine/MatrixDescriptor.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace tilewright::vgpu::machine {
 
 using ptx::Modifier;
 
-namespace {
-/// A matrix in shared memory, as its descriptor says.
-struct Descriptor {
-  explicit Descriptor(uint64_t bits)
-      : start(static_cast<uint32_t>(bits & 0x3fff) << 4),
-        leading(static_cast<uint32_t>(bits >> 16 & 0x3fff) << 4),
-        stride(static_cast<uint32_t>(bits >> 32 & 0x3fff) << 4),
-        baseOffset(static_cast<uint32_t>(bits >> 49 & 7)),
-        swizzle(static_cast<uint32_t>(bits >> 62)) {}
-
-  uint32_t start, leading, stride, baseOffset;
-  uint32_t swizzle; // 0 none, 1 of 128 bytes, 2 of 64, 3 of 32
-
-  uint32_t span() const { return swizzle == 1 ? 128 : swizzle == 2 ? 64 : swizzle == 3 ? 32 : 16; }
-  uint32_t swizzled(uint32_t address) const {
-    const uint32_t bits = swizzle == 1 ? 0x70 : swizzle == 2 ? 0x30 : swizzle == 3 ? 0x10 : 0;
-    return address ^ ((address >> 3) & bits);
+/// Tells the observer which bytes are read, in pieces of up to 128.
+static void observePlaces(Warp &warp, const Op *op, AsyncId id, std::span<const uint32_t> places) {
+  AccessTeller teller(warp, op, AccessKind::read, Proxy::async, id);
+  if (!teller)
+    return;
+  // One bit for each 16 bytes, so that pieces come out sorted and joined.
+  constexpr uint32_t chunks = (1u << sharedOffsetBits) / 16;
+  static thread_local std::vector<uint64_t> used;
+  uint32_t low = chunks, high = 0;
+  for (uint32_t place : places) {
+    low = std::min(low, place / 16);
+    high = std::max(high, place / 16);
   }
-  /// Where element (row, k) lies; `bytes` is an element's size.
-  uint32_t place(uint32_t row, uint32_t k, uint32_t bytes, bool isTransposed) const {
-    const uint32_t per = 16 / bytes;
-    if (!isTransposed) {
-      const uint32_t chunk = k / per, rest = (k % per) * bytes;
-      if (swizzle == 0)
-        return start + row / 8 * stride + row % 8 * 16 + chunk * leading + rest;
-      return swizzled(start + row / 8 * stride + row % 8 * span() + chunk * 16 + rest);
+  used.resize(std::max<size_t>(used.size(), high / 64 + 1));
+  for (uint32_t place : places)
+    used[place / 1024] |= uint64_t(1) << (place / 16 % 64);
+  auto isUsed = [&](uint32_t chunk) { return used[chunk / 64] >> (chunk % 64) & 1; };
+  for (uint32_t chunk = low; chunk <= high;) {
+    if (!isUsed(chunk)) {
+      ++chunk;
+      continue;
     }
-    const uint32_t chunk = row / per, rest = (row % per) * bytes, wide = span() / 16;
-    if (swizzle == 0)
-      return start + chunk * stride + k % 8 * 16 + k / 8 * leading + rest;
-    return swizzled(start + chunk / wide * leading + chunk % wide * 16 + k % 8 * span() +
-                    k / 8 * stride + rest);
+    uint32_t end = chunk + 1;
+    while (end <= high && end % 8 != 0 && isUsed(end))
+      ++end;
+    teller.range(flatAddress(warp, Space::shared, uint64_t(chunk) * 16), (end - chunk) * 16);
+    chunk = end;
   }
-};
-} // namespace
+  std::fill(used.begin() + low / 64, used.begin() + high / 64 + 1, 0);
+}
 
-/// Reads `rows` rows from `first` on into `to`, element (r, k) at r * rowStep + k * kStep.
-static bool readMatrix(Warp &warp, const Op *op, uint64_t bits, Modifier type, bool isTransposed,
-                       unsigned first, unsigned rows, unsigned k, double sign, double *to,
-                       size_t rowStep, size_t kStep) {
-  const Descriptor descriptor(bits);
+/// Where the chunks of `rows` rows from `first` on lie, in the order that TileProduct
+/// reads them. False if that is outside of shared memory.
+static bool placeMatrix(Warp &warp, const Op *op, uint64_t bits, Modifier type, bool isTransposed,
+                        unsigned first, unsigned rows, unsigned k, AsyncId id,
+                        std::vector<uint32_t> &places) {
+  const MatrixDescriptor descriptor(bits);
   if (descriptor.baseOffset != 0) {
     fault(warp, op, Error::vgpuFault,
           "a matrix descriptor has a base offset, whose meaning is not modelled");
     return false;
   }
-  // 16 bytes at a time: elements along k, or along rows where the matrix is transposed.
   const uint32_t elementBits = ptx::bitsOf(type);
-  const float *table = elementTable(type);
-  const uint32_t per = 128 / elementBits, bytes = std::max(elementBits / 8, 1u);
-  const unsigned rowStride = isTransposed ? per : 1, kStride = isTransposed ? 1 : per;
-  for (unsigned r = 0; r < rows; r += rowStride)
-    for (unsigned l = 0; l < k; l += kStride) {
-      // b1: eight elements to a byte.
-      const uint32_t place =
-          descriptor.place(first + r, elementBits == 1 ? l / 8 : l, bytes, isTransposed);
-      if (uint64_t(place) + 16 > warp.sharedBytes) {
-        fault(warp, op, Error::vgpuAccess,
-              concat("a matrix descriptor leads to byte ", place, " of ", warp.sharedBytes,
-                     " bytes of shared memory"));
-        return false;
-      }
-      uint32_t words[4];
-      std::memcpy(words, warp.shared + place, 16);
-      observeRange(warp, op, 0, Space::shared, place, 16, AccessKind::read, Proxy::async);
-      double *out = to + r * rowStep + l * kStep;
-      const size_t step = isTransposed ? rowStep : kStep;
-      if (table && per == 8) {
-        uint16_t halves[8];
-        std::memcpy(halves, words, 16);
-        for (unsigned e = 0; e < 8; ++e)
-          out[e * step] = sign * table[halves[e]];
-        continue;
-      }
-      for (unsigned e = 0; e < per; ++e, out += step)
-        *out = sign * elementValue(type, words[e * elementBits / 32] >> (e * elementBits % 32));
+  const uint32_t per = TileProduct::perChunk(type), bytes = std::max(elementBits / 8, 1u);
+  places.clear();
+  if (isTransposed) {
+    for (unsigned l = 0; l < k; ++l)
+      for (unsigned r = 0; r < rows; r += per)
+        places.push_back(descriptor.place(first + r, l, bytes, true));
+  } else {
+    // The pattern repeats from eight rows to the next, unless their distance would
+    // change the bits that swizzle.
+    const unsigned chunks = k / per;
+    const bool repeats = descriptor.swizzle == 0 || descriptor.stride % 1024 == 0;
+    const unsigned computed = repeats ? std::min(rows, 8u) : rows;
+    for (unsigned r = 0; r < computed; ++r)
+      for (unsigned l = 0; l < k; l += per)
+        // b1: eight elements to a byte.
+        places.push_back(descriptor.place(first + r, elementBits == 1 ? l / 8 : l, bytes, false));
+    const size_t pattern = places.size();
+    places.resize(size_t(rows) * chunks);
+    const uint32_t *from = places.data();
+    uint32_t distance = descriptor.stride;
+    for (size_t at = pattern; at < places.size(); at += pattern, distance += descriptor.stride) {
+      uint32_t *to = places.data() + at;
+      for (size_t i = 0; i < pattern; ++i)
+        to[i] = from[i] + distance;
     }
+  }
+  uint32_t most = 0;
+  for (uint32_t place : places)
+    most = std::max(most, place);
+  if (uint64_t(most) + 16 > warp.sharedBytes) {
+    fault(warp, op, Error::vgpuAccess,
+          concat("a matrix descriptor leads to byte ", most, " of ", warp.sharedBytes,
+                 " bytes of shared memory"));
+    return false;
+  }
+  observePlaces(warp, op, id, places);
   return true;
+}
+
+WgmmaIssue issueWgmma(const MatrixForm &form, const std::byte *registers, uint32_t active) {
+  const auto lane = static_cast<unsigned>(std::countr_zero(active));
+  WgmmaIssue issue;
+  if (form.aIsDescriptor)
+    issue.aDescriptor = longWord(registers, form.aDescriptor, lane);
+  issue.bDescriptor = longWord(registers, form.bDescriptor, lane);
+  issue.adds = predicateOf(registers, form.scaleD) >> lane & 1;
+  return issue;
+}
+
+bool performWgmma(Warp &warp, const Op *op, std::byte *registers, const WgmmaIssue &issue,
+                  AsyncId id) {
+  const auto &form = *static_cast<const MatrixForm *>(op->extra);
+  static thread_local std::vector<uint32_t> places;
+  TileProduct &product = threadProduct();
+  product.begin(form.aType, form.bType, form.n, form.k);
+  // The product of two negated factors is not negated.
+  const bool isNegated = form.negatesA != form.negatesB;
+  if (form.aIsDescriptor) {
+    if (!placeMatrix(warp, op, issue.aDescriptor, form.aType, form.transposesA,
+                     16 * (warp.index % 4), 16, form.k, id, places))
+      return false;
+    product.readA(warp.shared, places, form.transposesA, isNegated);
+  } else {
+    const uint32_t copied[] = {0, 128, 256, 384};
+    placeFragmentA(issue.a ? std::span(copied, form.a.size()) : std::span(form.a), true, places);
+    product.readA(issue.a ? issue.a : registers, places, false, isNegated);
+  }
+  if (!placeMatrix(warp, op, issue.bDescriptor, form.bType, form.transposesB, 0, form.n, form.k, id,
+                   places))
+    return false;
+  product.readB(warp.shared, places, form.transposesB);
+  accumulateProduct(product, form, warp.block->group->grid->exactTensor, issue.adds, registers,
+                    form.d, form.d);
+  return true;
+}
+
+After issueMatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t active,
+                  const MatrixForm &form, std::span<const uint32_t> copied, PerformMatrix perform) {
+  const WgmmaIssue issue = issueWgmma(form, registers, active);
+  ++warp.matricesIssued;
+  AsyncQueue *queue = warp.block->group->async.get();
+  if (!queue)
+    return perform(warp, op, registers, issue, 0) ? After::next : After::stop;
+
+  auto operation = std::make_unique<AsyncOperation>();
+  operation->warp = &warp;
+  operation->op = op;
+  operation->mask = active;
+  operation->group = GroupKind::matrix;
+  operation->performMatrix = perform;
+  operation->registers = registers;
+  operation->matrix = issue;
+  operation->matrixA.resize(copied.size() * 128);
+  for (size_t r = 0; r < copied.size(); ++r)
+    std::memcpy(operation->matrixA.data() + 128 * r, registers + copied[r], 128);
+  if (!copied.empty())
+    operation->matrix.a = operation->matrixA.data();
+  if (!queue->issue(std::move(operation)))
+    return After::stop;
+  if (warp.block->group->grid->observer)
+    checkMatrixRegisters(warp, op, registers, active);
+  return After::next;
 }
 
 After runWgmma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t active) {
   const auto &form = *static_cast<const MatrixForm *>(op->extra);
-  const unsigned n = form.n, k = form.k;
-  static thread_local std::vector<double> a, b, sums;
-  a.assign(size_t(16) * k, 0);
-  b.resize(size_t(k) * n);
-  sums.assign(size_t(16) * n, 0);
-  const unsigned lane0 = static_cast<unsigned>(std::countr_zero(active));
-  const double signA = form.negatesA ? -1 : 1, signB = form.negatesB ? -1 : 1;
-  const unsigned firstRow = 16 * (warp.index % 4);
-
-  if (form.aIsDescriptor) {
-    if (!readMatrix(warp, op, longWord(registers, form.aDescriptor, lane0), form.aType,
-                    form.transposesA, firstRow, 16, k, signA, a.data(), k, 1))
-      return After::stop;
-  } else {
-    const unsigned per = 32 / ptx::bitsOf(form.aType);
-    for (unsigned lane = 0; lane < 32; ++lane)
-      for (unsigned r = 0; r < form.a.size(); ++r)
-        for (unsigned e = 0; e < per; ++e)
-          a[(lane / 4 + 8 * (r & 1)) * k + per * (lane % 4) + e + 4 * per * (r >> 1)] =
-              signA * elementValue(form.aType, word(registers, form.a[r], lane) >>
-                                                   (e * ptx::bitsOf(form.aType)));
-  }
-  if (!readMatrix(warp, op, longWord(registers, form.bDescriptor, lane0), form.bType,
-                  form.transposesB, 0, n, k, signB, b.data(), 1, n))
-    return After::stop;
-
-  const unsigned per = form.dType == Modifier::f16 ? 2 : 1;
-  auto place = [&](unsigned lane, unsigned v) {
-    return (lane / 4 + 8 * (v >> 1 & 1)) * n + 8 * (v >> 2) + 2 * (lane % 4) + (v & 1);
-  };
-  const bool adds = predicateOf(registers, form.scaleD) >> lane0 & 1;
-  const bool isSingle = form.dType == Modifier::f32;
-  if (adds && isSingle)
-    for (unsigned v = 0; v < form.d.size(); ++v) {
-      const auto *lanes = reinterpret_cast<const float *>(registers + form.d[v]);
-      for (unsigned lane = 0; lane < 32; ++lane)
-        sums[place(lane, v)] = lanes[lane];
-    }
-  else if (adds)
-    for (unsigned r = 0; r < form.d.size(); ++r)
-      for (unsigned lane = 0; lane < 32; ++lane) {
-        const uint32_t bits = word(registers, form.d[r], lane);
-        for (unsigned e = 0; e < per; ++e)
-          sums[place(lane, r * per + e)] = elementValue(form.dType, bits >> (16 * e));
-      }
-  const bool isFloat = form.dType == Modifier::f32 || form.dType == Modifier::f16;
-  if (isFloat && !warp.block->group->grid->exactTensor) {
-    std::vector<double> products(k);
-    for (unsigned i = 0; i < 16; ++i)
-      for (unsigned j = 0; j < n; ++j) {
-        for (unsigned l = 0; l < k; ++l)
-          products[l] = a[i * k + l] * b[size_t(l) * n + j];
-        sums[i * n + j] =
-            alignedSum(products.data(), k, sums[i * n + j], alignmentBits(form.aType));
-      }
-  } else {
-    multiplyAdd(16, n, k, a.data(), b.data(), sums.data());
-  }
-  if (isSingle) {
-    for (unsigned v = 0; v < form.d.size(); ++v) {
-      auto *lanes = reinterpret_cast<float *>(registers + form.d[v]);
-      for (unsigned lane = 0; lane < 32; ++lane) {
-        const auto sum = static_cast<float>(sums[place(lane, v)]);
-        lanes[lane] = sum == sum ? sum : std::bit_cast<float>(0x7fffffffu);
-      }
-    }
-    return After::next;
-  }
-  for (unsigned r = 0; r < form.d.size(); ++r)
-    for (unsigned lane = 0; lane < 32; ++lane) {
-      uint32_t value = 0;
-      for (unsigned e = 0; e < per; ++e)
-        value |= roundElement(form.dType, sums[place(lane, r * per + e)], form.saturates)
-                 << (16 * e);
-      setWord(registers, form.d[r], lane, value);
-    }
-  return After::next;
+  return issueMatrix(warp, op, registers, active, form, form.a, performWgmma);
 }
 
 } // namespace tilewright::vgpu::machine

@@ -8,6 +8,11 @@ VGPU_INLINE void park(Warp &warp, const Op *pc, uint32_t mask) {
   parkFragment(warp, {pc, warp.frame, mask, Wait::none, 0, 0});
 }
 
+/// What the first of some lanes has in a register.
+VGPU_INLINE uint32_t wordOf(const std::byte *registers, uint32_t slot, uint32_t lanes) {
+  return word(registers, slot, static_cast<unsigned>(std::countr_zero(lanes)));
+}
+
 /// Goes to `target`. Backward jumps cost budget, so that every loop ends a turn.
 #define VGPU_JUMP(target)                                                                          \
   do {                                                                                             \
@@ -157,22 +162,38 @@ static void trapThreads(VGPU_ARGS) {
 
 static void nothing(VGPU_ARGS) { VGPU_NEXT; }
 
+/// Stands before every instruction of launches that count; imm is its number.
+static void countInstruction(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  InstructionCount &count = warp.counts[op->imm];
+  ++count.warps;
+  count.threads += static_cast<uint64_t>(std::popcount(m));
+  ++warp.executed;
+  VGPU_NEXT;
+}
+
+/// Where a turn may end in launches whose warps run in random order.
+static void preempt(VGPU_ARGS) {
+  if (--warp.budget < 0) [[unlikely]] {
+    park(warp, op + 1, mask);
+    warp.stop = Stop::quantum;
+    return;
+  }
+  VGPU_NEXT;
+}
+
 static void yieldWarp(VGPU_ARGS) {
   park(warp, op + 1, mask);
   warp.budget = 0;
   warp.stop = Stop::quantum;
 }
 
-/// imm: Order, and from bit 8 Scope; bit 16: a proxy fence.
 static void fenceMemory(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   if (m != 0) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (Observer *observer = warp.block->group->grid->observer)
-      observer->synchronise({warp, op, m,
-                             op->imm >> 16 & 1 ? SyncKind::proxyFence : SyncKind::fence,
-                             static_cast<Order>(op->imm & 0xff),
-                             static_cast<Scope>(op->imm >> 8 & 0xff), op->imm >> 24});
+    if (warp.block->group->grid->observer) [[unlikely]]
+      observeFence(warp, op, registers, m);
   }
   VGPU_NEXT;
 }
@@ -186,8 +207,8 @@ static void barrierSync(VGPU_ARGS) {
   if (mask != m)
     park(warp, op + 1, mask & ~m);
   const uint32_t votes = op->imm & 2 ? predicate(registers, op->c) ^ (op->imm & 4 ? ~0u : 0) : 0;
-  const uint32_t number = get<uint32_t>(registers, op->a)[std::countr_zero(m)];
-  const uint32_t threads = op->imm & 1 ? get<uint32_t>(registers, op->b)[std::countr_zero(m)] : 0;
+  const uint32_t number = wordOf(registers, op->a, m);
+  const uint32_t threads = op->imm & 1 ? wordOf(registers, op->b, m) : 0;
   parkFragment(warp, {op + 1, warp.frame, m, Wait::barrier, 0, number});
   if (!arriveAtBarrier(warp, op, number, threads, m, votes))
     return;
@@ -196,8 +217,8 @@ static void barrierSync(VGPU_ARGS) {
 static void barrierArrive(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   if (m != 0) {
-    const uint32_t number = get<uint32_t>(registers, op->a)[std::countr_zero(m)];
-    const uint32_t threads = get<uint32_t>(registers, op->b)[std::countr_zero(m)];
+    const uint32_t number = wordOf(registers, op->a, m);
+    const uint32_t threads = wordOf(registers, op->b, m);
     if (!arriveAtBarrier(warp, op, number, threads, m, 0))
       return;
   }
@@ -207,7 +228,7 @@ static void barrierArrive(VGPU_ARGS) {
 static void barrierResult(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   if (m != 0) {
-    const uint32_t number = get<uint32_t>(registers, op->a)[std::countr_zero(m)];
+    const uint32_t number = wordOf(registers, op->a, m);
     const auto [votes, voters] = warp.block->barriers[number].result;
     if (op->imm == 0)
       put<uint32_t>(registers, op->d, m, Lanes<uint32_t>(votes));
@@ -224,12 +245,11 @@ static void warpBarrier(VGPU_ARGS) {
     observeWarpBarrier(warp, op, m);
     VGPU_NEXT;
   }
-  const uint32_t members = get<uint32_t>(registers, op->a)[std::countr_zero(m)];
+  const uint32_t members = wordOf(registers, op->a, m);
   if (mask != m)
     park(warp, op + 1, mask & ~m);
   parkFragment(warp, {op + 1, warp.frame, m, Wait::warpBarrier, members, 0});
   releaseWarpBarriers(warp);
-  observeWarpBarrier(warp, op, m);
   VGPU_RESUME;
 }
 

@@ -273,8 +273,8 @@ VGPU_INLINE Lanes<uint16_t> halfResult(uint64_t form, Lanes<uint16_t> x, Lanes<u
     Lanes<float> c = widen<brain>(z);
     if (form & formFtz && !brain)
       c = flushHalf(c);
-    result = narrow<brain>(__builtin_elementwise_fma(castLanes<double>(a), castLanes<double>(b),
-                                                     castLanes<double>(c)));
+    result =
+        narrow<brain>(fusedToOdd(castLanes<double>(a), castLanes<double>(b), castLanes<double>(c)));
     break;
   }
   case HalfOperation::minimum:
@@ -285,6 +285,8 @@ VGPU_INLINE Lanes<uint16_t> halfResult(uint64_t form, Lanes<uint16_t> x, Lanes<u
     break;
   case HalfOperation::ex2:
     result = narrow<brain>(exp2Lanes(brain ? flush(a) : a));
+    if (brain) // .ftz is part of the instruction
+      result = (result & uint16_t(0x7f80)) == uint16_t(0) ? result & uint16_t(0x8000) : result;
     break;
   default:
     result = narrow<brain>(approximation(Approximation::tanh, a));
@@ -294,6 +296,11 @@ VGPU_INLINE Lanes<uint16_t> halfResult(uint64_t form, Lanes<uint16_t> x, Lanes<u
     result = (result & uint16_t(0x7c00)) == uint16_t(0) ? result & uint16_t(0x8000) : result;
   if (form & formSaturate)
     result = narrow<brain>(saturated<float>(widen<brain>(result)));
+  if (form & formOob) {
+    // The NaN that tensor copies fill with: 0x7fff. PTX does not say its bits.
+    const uint16_t filled = 0x7fff;
+    result = x == filled || y == filled ? Lanes<uint16_t>(0) : result;
+  }
   if (form & formRelu) {
     const Lanes<float> value = widen<brain>(result);
     result = castLanes<int16_t>(value > 0.0f || value != value) != int16_t(0) ? result

@@ -62,6 +62,21 @@ template <bool brain> VGPU_INLINE Lanes<uint16_t> narrow(Lanes<double> value) {
   return castLanes<int16_t>(value != value) != int16_t(0) ? Lanes<uint16_t>(0x7fff) : result;
 }
 
+/// a * b + c for halves, whose product is exact, with the last bit made odd if the sum is
+/// not: c of bf16 may be so small beside the product that a double loses it, and with it on
+/// which side of a tie the result is.
+VGPU_INLINE Lanes<double> fusedToOdd(Lanes<double> a, Lanes<double> b, Lanes<double> c) {
+  const Lanes<double> product = a * b, sum = product + c;
+  const Lanes<double> part = sum - product;
+  const Lanes<double> rest = (product - (sum - part)) + (c - part);
+  const Lanes<int64_t> bits = bitsAs<int64_t>(sum);
+  // Toward the exact value; sums that are not finite have a rest that is no number.
+  const auto isInexact = rest != 0.0 && rest == rest && (bits & int64_t(1)) == int64_t(0);
+  const auto grows = (rest > 0.0) == (sum > 0.0);
+  const Lanes<int64_t> odd = grows ? bits + int64_t(1) : bits - int64_t(1);
+  return bitsAs<double>(isInexact ? odd : bits);
+}
+
 /// 2^x to 2 ulp of f32.
 VGPU_INLINE Lanes<float> exp2Lanes(Lanes<float> x) {
   const Lanes<float> low(-152.0f), high(130.0f);

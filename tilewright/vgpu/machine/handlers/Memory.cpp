@@ -1,6 +1,10 @@
 #include "tilewright/vgpu/machine/MemoryForms.h"
 #include "tilewright/vgpu/machine/handlers/Lanes.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace tilewright::vgpu::machine::VGPU_ISA {
 
 template <typename T> VGPU_INLINE Lanes<T> laneNumbers() {
@@ -278,16 +282,27 @@ template <typename T, unsigned N> static void storeShared(VGPU_ARGS) {
 // The frequent cases are handlers of their own that need no stack: a whole warp
 // reads consecutive elements, or from shared memory rows and single words by halves.
 
+/// Whether half a warp reads consecutive elements.
+template <typename T> VGPU_INLINE bool isRow(const std::byte *address) {
+  typedef uint64_t Half __attribute__((ext_vector_type(16)));
+  const Half ramp = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  const Half place = *reinterpret_cast<const Half *>(address);
+  const Half wrong = (place - laneOf<uint64_t>(address, 0, 0)) ^ (ramp * uint64_t(sizeof(T)));
+  return __builtin_reduce_or(wrong) == 0;
+}
 template <typename T, unsigned N> static void loadGlobal(VGPU_ARGS) {
   if constexpr (N == 1) {
-    const Lanes<uint64_t> address = get<uint64_t>(registers, op->a);
-    const uint64_t first = laneOf<uint64_t>(registers, op->a, 0), origin = first + op->imm;
-    const Lanes<uint64_t> expected = laneNumbers<uint64_t>() * uint64_t(sizeof(T));
-    if (active(op, registers, mask) == ~0u && origin % sizeof(T) == 0 &&
-        maskOf(address - first != expected) == 0) [[likely]] {
-      Lanes<T> value;
-      std::memcpy(&value, hostAt(origin), sizeof(value));
-      put<T>(registers, op->d, ~0u, value);
+    const std::byte *address = registers + op->a;
+    const uint64_t low = laneOf<uint64_t>(address, 0, 0) + op->imm,
+                   high = laneOf<uint64_t>(address, 0, 16) + op->imm;
+    if (active(op, registers, mask) == ~0u && (low | high) % sizeof(T) == 0 && isRow<T>(address) &&
+        isRow<T>(address + 128)) [[likely]] {
+      typedef T Half __attribute__((ext_vector_type(16)));
+      Half first, second;
+      std::memcpy(&first, hostAt(low), sizeof(first));
+      std::memcpy(&second, hostAt(high), sizeof(second));
+      *reinterpret_cast<Half *>(registers + op->d) = first;
+      *reinterpret_cast<Half *>(registers + op->d + sizeof(Half)) = second;
       VGPU_NEXT;
     }
   }
@@ -307,6 +322,136 @@ template <typename T, unsigned N> static void loadShared(VGPU_ARGS) {
         VGPU_NEXT;
     }
   [[clang::musttail]] return loadSharedSlowly<T, N>(warp, op, registers, mask);
+}
+
+#if defined(__AVX512F__)
+static constexpr int atOnce = 16;
+#else
+static constexpr int atOnce = 8;
+#endif
+typedef uint32_t Words __attribute__((ext_vector_type(atOnce)));
+typedef float Floats __attribute__((ext_vector_type(atOnce)));
+
+VGPU_INLINE Words wordsAt(const void *place) {
+  Words value;
+  std::memcpy(&value, place, sizeof(value));
+  return value;
+}
+VGPU_INLINE Words inOrder(Words words, Words index) {
+#if defined(__AVX512F__)
+  return std::bit_cast<Words>(
+      _mm512_permutexvar_epi32(std::bit_cast<__m512i>(index), std::bit_cast<__m512i>(words)));
+#elif defined(__AVX2__)
+  return std::bit_cast<Words>(
+      _mm256_permutevar8x32_epi32(std::bit_cast<__m256i>(words), std::bit_cast<__m256i>(index)));
+#else
+  Words result;
+  for (int i = 0; i < atOnce; ++i)
+    result[i] = words[index[i]];
+  return result;
+#endif
+}
+
+VGPU_INLINE void learnShared(const Warp &warp, const std::byte *address, SharedFact &fact) {
+  uint32_t changed = 0;
+  for (int lane = 0; lane < 32; lane += atOnce) {
+    const Words before = *reinterpret_cast<const Words *>(fact.address + lane);
+    changed |= __builtin_reduce_or(wordsAt(address + 4 * lane) ^ before);
+  }
+  if (changed == 0 && fact.room != 0) [[likely]]
+    return;
+  uint32_t highest = 0, wrong = 0;
+  for (int lane = 0; lane < 32; lane += atOnce) {
+    const Words place = wordsAt(address + 4 * lane);
+    const uint32_t start = __builtin_reduce_min(place);
+    const Words distance = place - start;
+    const uint32_t most = __builtin_reduce_max(distance);
+    wrong |= uint32_t(most >= 4 * atOnce) | ((__builtin_reduce_or(distance) | start) & 3) |
+             uint32_t(start >= warp.sharedBytes);
+    highest = highest > start + most ? highest : start + most;
+    *reinterpret_cast<Words *>(fact.index + lane) = distance >> 2u;
+    *reinterpret_cast<Words *>(fact.address + lane) = place;
+    fact.start[lane / atOnce] = start;
+  }
+  fact.room = wrong || highest + 4 > warp.sharedBytes ? 0 : warp.sharedBytes - highest - 3;
+}
+VGPU_INLINE const SharedFact &factOf(const Op *op, const std::byte *registers) {
+  return *reinterpret_cast<const SharedFact *>(registers + op->e);
+}
+VGPU_INLINE Words indexOf(const SharedFact &fact, int lane) {
+  return *reinterpret_cast<const Words *>(fact.index + lane);
+}
+
+/// e: the fact. The destination of these is not the address.
+static void loadSharedKnown(VGPU_ARGS) {
+  const SharedFact &fact = factOf(op, registers);
+  if (active(op, registers, mask) == ~0u && op->imm < fact.room) [[likely]] {
+    for (int lane = 0; lane < 32; lane += atOnce)
+      *reinterpret_cast<Words *>(registers + op->d + 4 * lane) =
+          inOrder(wordsAt(warp.shared + op->imm + fact.start[lane / atOnce]), indexOf(fact, lane));
+    VGPU_NEXT;
+  }
+  [[clang::musttail]] return loadShared<uint32_t, 1>(warp, op, registers, mask);
+}
+static void loadSharedLearn(VGPU_ARGS) {
+  auto &fact = *reinterpret_cast<SharedFact *>(registers + op->e);
+  if (active(op, registers, mask) == ~0u)
+    learnShared(warp, registers + op->a, fact);
+  else
+    fact.room = 0;
+  [[clang::musttail]] return loadSharedKnown(warp, op, registers, mask);
+}
+
+/// A run of: load a, load b, c = a * b + c (see Decoder::fuse). The first operation has
+/// the number of rounds in b, the first two the largest offsets in c, and each one in
+/// f whether anybody else reads its result. A sum that was a NaN once is one at the end;
+/// which NaN it must be is left to the operations themselves.
+static void loadSharedRun(VGPU_ARGS) {
+  const SharedFact &factA = factOf(op, registers), &factB = factOf(op + 1, registers);
+  if (mask == ~0u && op[0].c < factA.room && op[1].c < factB.room) [[likely]] {
+    constexpr int together = 2;
+    const Op *const end = op + size_t(3) * op->b;
+    const Lanes<float> before = get<float>(registers, op[2].c);
+    uint32_t invalid = 0;
+    for (int lane = 0; lane < 32; lane += together * atOnce) {
+      const std::byte *a[together], *b[together];
+      Words indexA[together], indexB[together];
+      Floats sum[together];
+#pragma clang loop unroll(full)
+      for (int i = 0; i < together; ++i) {
+        a[i] = warp.shared + factA.start[lane / atOnce + i];
+        b[i] = warp.shared + factB.start[lane / atOnce + i];
+        indexA[i] = indexOf(factA, lane + i * atOnce);
+        indexB[i] = indexOf(factB, lane + i * atOnce);
+        sum[i] = *reinterpret_cast<const Floats *>(registers + op[2].c + 4 * (lane + i * atOnce));
+      }
+      auto storeAt = [&](const Op &one, auto *values) {
+        if (one.f)
+          for (int i = 0; i < together; ++i)
+            std::memcpy(registers + one.d + 4 * (lane + i * atOnce), &values[i], sizeof(Words));
+      };
+      for (const Op *next = op; next != end; next += 3) {
+        Words valueA[together], valueB[together];
+#pragma clang loop unroll(full)
+        for (int i = 0; i < together; ++i) {
+          valueA[i] = inOrder(wordsAt(a[i] + next[0].imm), indexA[i]);
+          valueB[i] = inOrder(wordsAt(b[i] + next[1].imm), indexB[i]);
+          sum[i] = __builtin_elementwise_fma(std::bit_cast<Floats>(valueA[i]),
+                                             std::bit_cast<Floats>(valueB[i]), sum[i]);
+        }
+        storeAt(next[0], valueA);
+        storeAt(next[1], valueB);
+        storeAt(next[2], sum);
+      }
+#pragma clang loop unroll(full)
+      for (int i = 0; i < together; ++i)
+        invalid |= __builtin_reduce_or(std::bit_cast<Words>(sum[i] != sum[i]));
+    }
+    if (!invalid) [[likely]]
+      [[clang::musttail]] return end->run(warp, end, registers, mask);
+    put<float>(registers, op[2].c, ~0u, before);
+  }
+  [[clang::musttail]] return loadSharedKnown(warp, op, registers, mask);
 }
 
 /// The address of one lane, before its space is looked at.
@@ -399,10 +544,25 @@ static void loadParameter(VGPU_ARGS) {
   }
   VGPU_NEXT;
 }
+/// The address of a parameter of the kernel; b is the width of d in bytes. In 32 bits
+/// (LLVM's short pointers) it is the offset, which fromParameters completes.
 static void parameterAddress(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
-  put<uint64_t>(registers, op->d, m,
-                Lanes<uint64_t>(reinterpret_cast<uint64_t>(warp.parameters) + op->imm));
+  if (op->b == 4)
+    put<uint32_t>(registers, op->d, m, Lanes<uint32_t>(static_cast<uint32_t>(op->imm)));
+  else
+    put<uint64_t>(registers, op->d, m,
+                  Lanes<uint64_t>(reinterpret_cast<uint64_t>(warp.parameters) + op->imm));
+  VGPU_NEXT;
+}
+/// cvta.param: an offset into the parameters becomes their address on the host, an address
+/// stays. Parameters have at most 32764 bytes, and no host has memory below 64 KiB.
+static void fromParameters(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  const Lanes<uint64_t> a = op->b == 8 ? get<uint64_t>(registers, op->a)
+                                       : castLanes<uint64_t>(get<uint32_t>(registers, op->a));
+  const Lanes<uint64_t> base(reinterpret_cast<uint64_t>(warp.parameters));
+  put<uint64_t>(registers, op->d, m, a < uint64_t(0x10000) ? a + base : a);
   VGPU_NEXT;
 }
 /// The offset of a variable in local memory; b is the width of d in bytes.
@@ -437,7 +597,9 @@ static void atomicAccess(VGPU_ARGS) {
         return Wide128{readElement(registers, slot, 8, lane),
                        readElement(registers, slot + 256, 8, lane)};
       };
-      const Wide128 old = atomicApply128(form, where, wide(form.b[0]), wide(form.c));
+      const bool isCas = form.operation == AtomicOperation::cas;
+      const Wide128 b = wide(form.b[0]), c = isCas ? wide(form.c) : b;
+      const Wide128 old = atomicApply128(form, where, isCas ? c : b, b);
       if (form.returns) {
         std::memcpy(registers + form.d[0] + 8 * lane, &old.low, 8);
         std::memcpy(registers + form.d[0] + 256 + 8 * lane, &old.high, 8);
@@ -458,23 +620,65 @@ static void atomicAccess(VGPU_ARGS) {
   VGPU_NEXT;
 }
 
+/// Fills in how the addresses of lanes lie to each other.
+template <typename A> VGPU_INLINE void describe(MemoryEvent &event, Lanes<A> address) {
+  const uint32_t m = event.mask, both = m & (m >> 1);
+  const Lanes<A> distance =
+      __builtin_shufflevector(address, address, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+                              16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 31) -
+      address;
+  event.hasPattern = true;
+  event.follows = maskOf(distance == A(event.bytes)) & both;
+  event.repeats = maskOf(distance == A(0)) & both;
+  const Lanes<A> highest = choose<A>(m, address, Lanes<A>(0));
+  const Lanes<A> lowest = choose<A>(m, address, ~Lanes<A>(0));
+  event.lowest = __builtin_reduce_min(lowest);
+  event.highest = __builtin_reduce_max(highest);
+}
+
 /// Tells the observer about the access that follows.
 static void observeAccess(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   if (m != 0) {
     const auto &form = *static_cast<const ObserveForm *>(op->extra);
-    alignas(64) uint64_t addresses[32] = {};
-    for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
-      const int lane = std::countr_zero(rest);
-      addresses[lane] = addressOf(form.address, registers, lane);
-      if (form.address.space == Space::shared)
-        addresses[lane] |= sharedWindow;
-      else if (form.address.space == Space::local)
-        addresses[lane] |= localWindow;
+    const AddressForm &from = form.address;
+    alignas(64) uint64_t addresses[32];
+    auto *stored = reinterpret_cast<LanesOf<uint64_t>::Stored *>(addresses);
+    MemoryEvent event{warp,      op,         m,          addresses, form.bytes,
+                      form.kind, form.proxy, form.order, form.scope};
+    if (from.space == Space::shared && from.bytes == 4) {
+      const Lanes<uint32_t> offset =
+          get<uint32_t>(registers, from.slot) + static_cast<uint32_t>(from.offset);
+      const uint32_t own = (warp.block->rank + 1) << sharedOffsetBits;
+      const Lanes<uint32_t> tagged = offset > sharedOffsetMask ? offset : offset | own;
+      *stored = castLanes<uint64_t>(tagged) | sharedWindow;
+      describe<uint32_t>(event, tagged);
+      event.lowest |= sharedWindow;
+      event.highest |= sharedWindow;
+    } else {
+      const Lanes<uint64_t> address =
+          from.bytes == 4
+              ? castLanes<uint64_t>(get<uint32_t>(registers, from.slot) +
+                                    static_cast<uint32_t>(from.offset))
+              : get<uint64_t>(registers, from.slot) + static_cast<uint64_t>(from.offset);
+      *stored = address;
+      if (from.space != Space::global)
+        for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
+          const int lane = std::countr_zero(rest);
+          addresses[lane] = flatAddress(warp, from.space, addresses[lane]);
+        }
+      describe<uint64_t>(event, *stored);
     }
-    warp.block->group->grid->observer->access(
-        {warp, op, m, addresses, form.bytes, form.kind, form.proxy, form.order, form.scope});
+    warp.block->group->grid->observer->access(event);
   }
+  VGPU_NEXT;
+}
+
+/// Before an instruction that uses registers which some wgmma of the function uses too.
+static void touchRegisters(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  if (m != 0)
+    touchMatrixRegisters(warp, op, registers, m);
   VGPU_NEXT;
 }
 

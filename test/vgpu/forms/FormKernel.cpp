@@ -1,0 +1,116 @@
+#include "test/vgpu/forms/FormKernel.h"
+
+#include "tilewright/support/Concat.h"
+
+#include <algorithm>
+#include <iostream>
+
+namespace tilewright::vgpu::forms {
+
+std::string Form::name() const {
+  std::string text(row->opcode);
+  for (Modifier word : instruction.mods())
+    text += "." + ptx::spellingOf(word);
+  return text;
+}
+
+std::vector<Form> formsOf(const Row &row, size_t most, std::mt19937_64 &random) {
+  size_t total = 1;
+  for (const ptx::ModifierSlot &slot : row.slots)
+    total *= slot.words.size() + slot.optional;
+  std::vector<Form> forms;
+  std::set<std::string> seen;
+  const bool isAll = total <= most;
+  // Several combinations may be the same text or one that nobody writes.
+  for (size_t i = 0; i < (isAll ? total : 4 * most) && forms.size() < most; ++i) {
+    uint64_t number = isAll ? i : random();
+    Form form;
+    form.row = &row;
+    form.instruction.row = row.id;
+    uint8_t count = 0;
+    for (const ptx::ModifierSlot &slot : row.slots) {
+      const size_t choices = slot.words.size() + slot.optional;
+      const size_t choice = number % choices;
+      number /= choices;
+      if (choice < slot.words.size())
+        form.instruction.modifiers[count++] = slot.words[choice];
+    }
+    form.instruction.modifierCount = count;
+    unsigned architecture = 0;
+    for (Modifier word : form.instruction.mods())
+      architecture = std::max(architecture, ptx::architectureOf(word));
+    if (architecture > 90 || !ptx::conflictOf(row, form.instruction.mods()).empty())
+      continue;
+    if (seen.insert(form.name()).second)
+      forms.push_back(form);
+  }
+  return forms;
+}
+
+void Coverage::addModule(const ptx::Module &module, std::string_view kernel) {
+  for (const ptx::Function &function : module.functions) {
+    if (function.entry && module.name(function.name) != kernel)
+      continue;
+    for (const Instruction &instruction : function.instructions)
+      add(ptx::rowOf(instruction).name);
+  }
+}
+
+void Session::fail(std::string_view row, const std::string &why) {
+  ++failures;
+  failedRows.insert(std::string(row));
+  if (++told[std::string(row)] <= 3)
+    std::cerr << "FAILED " << row << ": " << why << "\n";
+}
+void Session::fail(const Form &form, const std::string &why) {
+  fail(form.row->name, form.name() + ": " + why);
+}
+
+std::shared_ptr<machine::LoadedModule> load(Session &session, const Form &form,
+                                            const std::string &text) {
+  if (session.collectsCuda)
+    session.cuda.collect(form.row->name, text);
+  const std::string name = session.cuda.nameOf(text);
+  session.coverage.isThroughNvcc = !name.empty();
+  session.kernel = name.empty() ? "k" : name;
+  if (!name.empty())
+    return session.cuda.module;
+  Result<std::unique_ptr<machine::LoadedModule>> module =
+      machine::LoadedModule::create(text, "sm_90a");
+  if (module.isOk())
+    return *std::move(module);
+  session.fail(form, std::move(module).takeStatus().toString() + "\n" + text);
+  return nullptr;
+}
+
+bool launch(Session &session, const Form &form, machine::LoadedModule &module,
+            const machine::LaunchConfig &config, std::span<const void *const> arguments) {
+  machine::LaunchConfig ordered = config;
+  ordered.completion = static_cast<machine::Completion>(session.random() % 3);
+  ordered.seed = session.random() % 100;
+  Status status = machine::launch(module, session.kernel, ordered, arguments);
+  if (status.isOk())
+    return true;
+  session.fail(form, status.toString());
+  return false;
+}
+
+unsigned registerBits(Modifier type) {
+  return type == Modifier::pred ? 1 : std::max(16u, ptx::bitsOf(type));
+}
+std::string registerName(unsigned bits, unsigned number) {
+  return concat(bits == 1    ? "%p"
+                : bits == 16 ? "%h"
+                : bits == 32 ? "%r"
+                : bits == 64 ? "%d"
+                             : "%q",
+                number);
+}
+std::string registerDeclarations() {
+  return ".reg .pred %p<40>; .reg .b16 %h<300>; .reg .b32 %r<300>; .reg .b64 %d<300>; "
+         ".reg .b128 %q<40>;\n"
+         ".reg .b32 %i, %x<40>; .reg .b64 %in, %out, %a<40>;\n";
+}
+std::string moduleHead() { return ".version 9.0\n.target sm_90a\n.address_size 64\n"; }
+
+} // namespace tilewright::vgpu::forms

@@ -1,0 +1,130 @@
+// Kernels made from rows of the instruction table, one instruction each, and the
+// record of which rows were executed and compared with a reference.
+#ifndef TEST_VGPU_FORMS_FORMKERNEL_H
+#define TEST_VGPU_FORMS_FORMKERNEL_H
+
+#include "tilewright/vgpu/machine/Launch.h"
+#include "tilewright/vgpu/ptx/InstructionTable.h"
+
+#include <cstdint>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tilewright::vgpu::forms {
+
+using ptx::Handler;
+using ptx::Instruction;
+using ptx::Modifier;
+using ptx::ModifierKind;
+using ptx::Row;
+
+/// One combination of a row's words.
+struct Form {
+  const Row *row = nullptr;
+  Instruction instruction; // its row and modifiers; no operands
+  /// "add.rn.f32".
+  std::string name() const;
+};
+
+/// Up to `most` combinations of a row's words that producers may write; all of them
+/// if there are not more.
+std::vector<Form> formsOf(const Row &row, size_t most, std::mt19937_64 &random);
+
+/// What has been run. A row counts once an instruction of it was executed in a launch
+/// whose results were all as expected.
+class Coverage {
+public:
+  /// Counts the rows of all instructions of `kernel` and of the functions of its module.
+  void addModule(const ptx::Module &module, std::string_view kernel);
+  void add(std::string_view row) {
+    ++rows[std::string(row)];
+    if (isThroughNvcc)
+      nvccRows.insert(std::string(row));
+  }
+  size_t of(std::string_view row) const {
+    auto found = rows.find(std::string(row));
+    return found == rows.end() ? 0 : found->second;
+  }
+  bool isByNvcc(std::string_view row) const { return nvccRows.count(std::string(row)) != 0; }
+
+  bool isThroughNvcc = false; // whether what runs now was compiled by nvcc
+
+private:
+  std::map<std::string, size_t> rows;
+  std::set<std::string> nvccRows;
+};
+
+/// The same kernels as CUDA C++: a kernel whose body is the text as inline PTX. nvcc
+/// compiles them, and what it makes is run in place of the text.
+class CudaKernels {
+public:
+  /// Keeps the text for write(), if it can be the body of a function: without variables
+  /// and functions of the module. A few for each row are kept.
+  void collect(std::string_view row, const std::string &text);
+  void write(const std::string &path) const;
+  /// Reads what nvcc made of it.
+  void read(const std::string &path);
+  /// The kernel for a text, if there is one.
+  std::string nameOf(const std::string &text) const;
+  std::shared_ptr<machine::LoadedModule> module;
+
+private:
+  std::map<std::string, std::string> kernels; // name to text
+  std::map<std::string, size_t> counts;       // by row
+  std::set<std::string> compiled;
+};
+
+/// What all subjects share: who failed, what was covered.
+struct Session {
+  CudaKernels cuda;
+  bool collectsCuda = false;
+  std::string kernel = "k"; // the name of the one that was loaded last
+  Coverage coverage;
+  std::mt19937_64 random{20260731};
+  size_t perRow = 64;  // forms of a row that are tried
+  size_t forms = 0;    // tried
+  size_t values = 0;   // compared
+  size_t failures = 0; // forms
+  std::set<std::string> failedRows;
+  /// Says why a form failed; the first few of a row are printed.
+  void fail(const Form &form, const std::string &why);
+  void fail(std::string_view row, const std::string &why);
+
+private:
+  std::map<std::string, size_t> told;
+};
+
+/// Loads a module for a chip; a failure is told as that of `form`.
+std::shared_ptr<machine::LoadedModule> load(Session &session, const Form &form,
+                                            const std::string &text);
+/// Launches the kernel that was loaded last, with asynchronous copies completing in one of
+/// the orders that PTX allows; false, told, if it fails.
+bool launch(Session &session, const Form &form, machine::LoadedModule &module,
+            const machine::LaunchConfig &config, std::span<const void *const> arguments);
+
+/// "b16", "b32", "b64" or "b128": the register for a type, and its letter as registers
+/// are named here: %h, %r, %d, %q; %p for predicates.
+unsigned registerBits(Modifier type);
+std::string registerName(unsigned bits, unsigned number);
+/// Declares enough of all registers.
+std::string registerDeclarations();
+std::string moduleHead();
+
+// The subjects.
+void runArithmetic(Session &session);
+void runMemory(Session &session);
+void runAtomics(Session &session);
+void runWarp(Session &session);
+void runMatrix(Session &session);
+void runWmma(Session &session);
+void runWgmma(Session &session);
+void runBarriers(Session &session);
+void runAsync(Session &session);
+void runControl(Session &session);
+
+} // namespace tilewright::vgpu::forms
+
+#endif // TEST_VGPU_FORMS_FORMKERNEL_H

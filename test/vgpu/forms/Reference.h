@@ -1,0 +1,56 @@
+// What arithmetic instructions compute, written from PTX's text and without the
+// machine: plain integers, and floats rounded from exact values.
+#ifndef TEST_VGPU_FORMS_REFERENCE_H
+#define TEST_VGPU_FORMS_REFERENCE_H
+
+#include "test/vgpu/forms/FormKernel.h"
+
+#include <optional>
+
+namespace tilewright::vgpu::forms {
+
+/// Values of one execution: bits of each operand that is read, in the text's order,
+/// without those that are immediates. Predicates are 0 or 1. `carry` is CC.CF.
+struct Inputs {
+  uint64_t a = 0, b = 0, c = 0, d = 0;
+  bool carry = false;
+};
+
+/// What may come out.
+struct Expected {
+  bool isKnown = true; // false: PTX leaves it open
+  uint64_t bits = 0;   // of the first result
+  bool second = false; // the predicate behind |, or the carry
+  bool hasSecond = false;
+  bool anyNan = false;            // any NaN of `type`
+  bool anyZero = false;           // a zero of either sign
+  double ulps = 0;                // tolerance in units of the last place of `type`
+  Modifier type = Modifier::none; // of the result, if it is a float
+};
+Expected unknown();
+
+Expected integerReference(const Form &form, const Inputs &in);
+Expected floatReference(const Form &form, const Inputs &in);
+Expected compareReference(const Form &form, const Inputs &in);
+Expected convertReference(const Form &form, const Inputs &in);
+
+// Floats.
+
+enum class Mode { nearest, zero, down, up, away };
+Mode modeOf(const Instruction &instruction);
+/// The value of a float type's bits; exact.
+long double valueOf(Modifier type, uint64_t bits);
+/// An exact value in a float type, rounded once; NaN gives the canonical one.
+uint64_t roundTo(Modifier type, long double value, Mode mode, bool isFinite = false);
+uint64_t nanOf(Modifier type);
+bool isNanOf(Modifier type, uint64_t bits);
+/// Subnormals to zero.
+uint64_t flushed(Modifier type, uint64_t bits);
+/// The element type of f16x2 and the like; others are their own.
+Modifier elementOf(Modifier type);
+/// a + b, with the last bit odd if it is not exact: rounding it to fewer bits is right.
+long double addOdd(long double a, long double b);
+
+} // namespace tilewright::vgpu::forms
+
+#endif // TEST_VGPU_FORMS_REFERENCE_H

@@ -1,0 +1,479 @@
+#include "test/vgpu/forms/Reference.h"
+
+#include <bit>
+#include <cfenv>
+#include <cmath>
+#include <limits>
+
+namespace tilewright::vgpu::forms {
+
+namespace {
+struct Format {
+  int precision, least, greatest; // exponents of normal numbers
+  unsigned exponentBits, mantissaBits, shift;
+  bool hasInfinity;
+};
+} // namespace
+
+static Format formatOf(Modifier type) {
+  switch (type) {
+  case Modifier::f16:
+    return {11, -14, 15, 5, 10, 0, true};
+  case Modifier::bf16:
+    return {8, -126, 127, 8, 7, 0, true};
+  case Modifier::tf32:
+    return {11, -126, 127, 8, 10, 13, true};
+  case Modifier::e4m3:
+    return {4, -6, 8, 4, 3, 0, false};
+  case Modifier::e5m2:
+    return {3, -14, 15, 5, 2, 0, true};
+  case Modifier::f64:
+    return {53, -1022, 1023, 11, 52, 0, true};
+  default:
+    return {24, -126, 127, 8, 23, 0, true};
+  }
+}
+
+Modifier elementOf(Modifier type) {
+  switch (type) {
+  case Modifier::f16x2:
+    return Modifier::f16;
+  case Modifier::bf16x2:
+    return Modifier::bf16;
+  case Modifier::e4m3x2:
+    return Modifier::e4m3;
+  case Modifier::e5m2x2:
+    return Modifier::e5m2;
+  default:
+    return type;
+  }
+}
+
+Expected unknown() {
+  Expected result;
+  result.isKnown = false;
+  return result;
+}
+
+Mode modeOf(const Instruction &instruction) {
+  switch (instruction.find(ModifierKind::rounding)) {
+  case Modifier::rz:
+  case Modifier::rzi:
+    return Mode::zero;
+  case Modifier::rm:
+  case Modifier::rmi:
+    return Mode::down;
+  case Modifier::rp:
+  case Modifier::rpi:
+    return Mode::up;
+  case Modifier::rna:
+    return Mode::away;
+  default:
+    return Mode::nearest;
+  }
+}
+
+uint64_t nanOf(Modifier type) {
+  switch (type) {
+  case Modifier::f16:
+  case Modifier::bf16:
+    return 0x7fff;
+  case Modifier::e4m3:
+  case Modifier::e5m2:
+    return 0x7f;
+  case Modifier::f64:
+    return 0x7fffffffffffffff;
+  default:
+    return 0x7fffffff;
+  }
+}
+
+long double valueOf(Modifier type, uint64_t bits) {
+  const Format format = formatOf(type);
+  bits >>= format.shift;
+  const uint64_t mantissa = bits & ((uint64_t(1) << format.mantissaBits) - 1);
+  const auto exponent =
+      static_cast<int>(bits >> format.mantissaBits & ((uint64_t(1) << format.exponentBits) - 1));
+  const bool isNegative = bits >> (format.mantissaBits + format.exponentBits) & 1;
+  const int top = (1 << format.exponentBits) - 1;
+  long double magnitude;
+  if (exponent == top && format.hasInfinity)
+    magnitude = mantissa ? std::numeric_limits<long double>::quiet_NaN()
+                         : std::numeric_limits<long double>::infinity();
+  else if (exponent == top && mantissa == (uint64_t(1) << format.mantissaBits) - 1 &&
+           !format.hasInfinity)
+    magnitude = std::numeric_limits<long double>::quiet_NaN();
+  else if (exponent == 0)
+    magnitude = std::ldexp(static_cast<long double>(mantissa),
+                           format.least - static_cast<int>(format.mantissaBits));
+  else
+    magnitude = std::ldexp(static_cast<long double>(mantissa | uint64_t(1) << format.mantissaBits),
+                           exponent - 1 + format.least - static_cast<int>(format.mantissaBits));
+  return isNegative ? -magnitude : magnitude;
+}
+
+bool isNanOf(Modifier type, uint64_t bits) { return std::isnan(valueOf(type, bits)); }
+
+/// A whole number next to a value that is not negative.
+static long double wholeOf(long double magnitude, bool isNegative, Mode mode) {
+  const long double floor = std::floor(magnitude), rest = magnitude - floor;
+  bool goesUp = false;
+  switch (mode) {
+  case Mode::nearest:
+    goesUp = rest > 0.5L || (rest == 0.5L && std::fmod(floor, 2.0L) != 0);
+    break;
+  case Mode::away:
+    goesUp = rest >= 0.5L;
+    break;
+  case Mode::zero:
+    break;
+  case Mode::down:
+    goesUp = rest > 0 && isNegative;
+    break;
+  case Mode::up:
+    goesUp = rest > 0 && !isNegative;
+    break;
+  }
+  return goesUp ? floor + 1 : floor;
+}
+
+uint64_t roundTo(Modifier type, long double value, Mode mode, bool isFinite) {
+  const Format format = formatOf(type);
+  if (std::isnan(value))
+    return nanOf(type);
+  const bool isNegative = std::signbit(value);
+  const unsigned width = format.mantissaBits + format.exponentBits;
+  const uint64_t sign = isNegative ? uint64_t(1) << width : 0;
+  long double magnitude = std::fabs(value);
+  // The largest finite value: e4m3 lacks the last mantissa of the last exponent.
+  const long double significand =
+      format.hasInfinity ? 2.0L - std::ldexp(1.0L, 1 - format.precision) : 1.75L;
+  const long double largest = std::ldexp(significand, format.greatest);
+  const uint64_t infinity = format.hasInfinity
+                                ? ((uint64_t(1) << format.exponentBits) - 1) << format.mantissaBits
+                                : nanOf(type);
+  const uint64_t most = format.hasInfinity ? infinity - 1 : 0x7e;
+  if (magnitude == 0)
+    return sign << format.shift;
+  if (!std::isinf(magnitude)) {
+    const int exponent = std::max(std::ilogb(magnitude), format.least);
+    const int unit = exponent - (format.precision - 1);
+    magnitude = std::ldexp(wholeOf(std::ldexp(magnitude, -unit), isNegative, mode), unit);
+    if (magnitude > largest) {
+      const bool staysFinite = mode == Mode::zero || (mode == Mode::down && !isNegative) ||
+                               (mode == Mode::up && isNegative);
+      return (sign | (isFinite || staysFinite ? most : infinity)) << format.shift;
+    }
+  } else {
+    return (sign | (isFinite ? most : infinity)) << format.shift;
+  }
+  if (magnitude == 0)
+    return sign << format.shift;
+  const int exponent = std::ilogb(magnitude);
+  uint64_t bits;
+  if (exponent < format.least)
+    bits = static_cast<uint64_t>(
+        std::ldexp(magnitude, static_cast<int>(format.mantissaBits) - format.least));
+  else
+    bits = static_cast<uint64_t>(exponent - format.least + 1) << format.mantissaBits |
+           (static_cast<uint64_t>(
+                std::ldexp(magnitude, static_cast<int>(format.mantissaBits) - exponent)) &
+            ((uint64_t(1) << format.mantissaBits) - 1));
+  return (sign | bits) << format.shift;
+}
+
+uint64_t flushed(Modifier type, uint64_t bits) {
+  const Format format = formatOf(type);
+  const uint64_t exponents = ((uint64_t(1) << format.exponentBits) - 1) << format.mantissaBits;
+  if ((bits & exponents) != 0)
+    return bits;
+  return bits & uint64_t(1) << (format.exponentBits + format.mantissaBits);
+}
+
+long double addOdd(long double a, long double b) {
+  const long double sum = a + b;
+  if (std::isnan(sum) || std::isinf(sum))
+    return sum;
+  const long double part = sum - a;
+  const long double rest = (a - (sum - part)) + (b - part);
+  if (rest == 0)
+    return sum;
+  // 64 bits of mantissa: the last one is odd in one of two neighbours.
+  int exponent;
+  const auto mantissa =
+      static_cast<uint64_t>(std::ldexp(std::frexp(std::fabs(sum), &exponent), 64));
+  if (mantissa & 1)
+    return sum;
+  const long double infinity = std::numeric_limits<long double>::infinity();
+  return std::nextafter(sum, rest > 0 ? infinity : -infinity);
+}
+
+// Arithmetic of the host, in a rounding mode.
+
+static int hostMode(Mode mode) {
+  return mode == Mode::zero   ? FE_TOWARDZERO
+         : mode == Mode::down ? FE_DOWNWARD
+         : mode == Mode::up   ? FE_UPWARD
+                              : FE_TONEAREST;
+}
+template <typename T>
+[[gnu::noinline]] static T hostResult(Handler handler, Mode mode, T x, T y, T z) {
+  volatile T a = x, b = y, c = z, d = 0;
+  const int before = std::fegetround();
+  std::fesetround(hostMode(mode));
+  switch (handler) {
+  case Handler::addFloat:
+    d = a + b;
+    break;
+  case Handler::subFloat:
+    d = a - b;
+    break;
+  case Handler::mulFloat:
+    d = a * b;
+    break;
+  case Handler::fma:
+    d = std::fma(T(a), T(b), T(c));
+    break;
+  case Handler::divFloat:
+  case Handler::divApprox:
+    d = a / b;
+    break;
+  case Handler::rcp:
+    d = T(1) / a;
+    break;
+  case Handler::sqrt:
+    d = std::sqrt(T(a));
+    break;
+  default:
+    break;
+  }
+  std::fesetround(before);
+  return d;
+}
+
+template <typename T> static uint64_t bitsOfFloat(T value) {
+  if constexpr (sizeof(T) == 4)
+    return std::bit_cast<uint32_t>(value);
+  else
+    return std::bit_cast<uint64_t>(value);
+}
+template <typename T> static T floatOf(uint64_t bits) {
+  if constexpr (sizeof(T) == 4)
+    return std::bit_cast<float>(static_cast<uint32_t>(bits));
+  else
+    return std::bit_cast<double>(bits);
+}
+
+/// min and max: a NaN loses unless .NaN, and -0 is below +0.
+static uint64_t extremeOf(const Instruction &instruction, Modifier type, bool isMin, uint64_t a,
+                          uint64_t b) {
+  const Format format = formatOf(type);
+  const uint64_t signBit = uint64_t(1) << (format.exponentBits + format.mantissaBits);
+  if (instruction.has(Modifier::xorsign)) {
+    const uint64_t sign = (a ^ b) & signBit;
+    const uint64_t x = a & ~signBit, y = b & ~signBit;
+    if (isNanOf(type, x) || isNanOf(type, y)) {
+      if (instruction.has(Modifier::nan) || (isNanOf(type, x) && isNanOf(type, y)))
+        return nanOf(type);
+      return (isNanOf(type, x) ? y : x) | sign;
+    }
+    return (isMin == (x < y) ? x : y) | sign;
+  }
+  if (isNanOf(type, a) || isNanOf(type, b)) {
+    if (instruction.has(Modifier::nan) || (isNanOf(type, a) && isNanOf(type, b)))
+      return nanOf(type);
+    return isNanOf(type, a) ? b : a;
+  }
+  const long double x = valueOf(type, a), y = valueOf(type, b);
+  const bool aIsLess = x < y || (x == y && std::signbit(x) && !std::signbit(y));
+  return isMin == aIsLess ? a : b;
+}
+
+template <typename T> static Expected wideReference(const Form &form, const Inputs &in) {
+  const Instruction &instruction = form.instruction;
+  const Modifier type = sizeof(T) == 4 ? Modifier::f32 : Modifier::f64;
+  const bool ftz = instruction.has(Modifier::ftz);
+  auto input = [&](uint64_t bits) { return ftz ? flushed(type, bits) : bits; };
+  const uint64_t a = input(in.a), b = input(in.b), c = input(in.c);
+  const uint64_t signBit = uint64_t(1) << (8 * sizeof(T) - 1);
+  Expected expected;
+  expected.type = type;
+  switch (form.row->handler) {
+  case Handler::copysign:
+    expected.bits = (in.b & ~signBit) | (in.a & signBit);
+    return expected;
+  case Handler::absFloat:
+  case Handler::negFloat:
+    expected.bits = form.row->handler == Handler::absFloat ? a & ~signBit : a ^ signBit;
+    // Whether the sign of a NaN changes is open.
+    expected.anyNan = isNanOf(type, a);
+    return expected;
+  case Handler::minFloat:
+  case Handler::maxFloat:
+    expected.bits = extremeOf(instruction, type, form.row->handler == Handler::minFloat, a, b);
+    expected.anyNan = isNanOf(type, expected.bits) && type == Modifier::f64;
+    return expected;
+  default:
+    break;
+  }
+  const Mode mode = modeOf(instruction);
+  // Outside this range PTX lets div.approx give zero.
+  if (form.row->handler == Handler::divApprox) {
+    const T divisor = std::fabs(floatOf<T>(b));
+    if (divisor > T(0x1p126) || (divisor != 0 && divisor < T(0x1p-126)))
+      return unknown();
+    expected.ulps = 2;
+  }
+  const T result =
+      hostResult<T>(form.row->handler, mode, floatOf<T>(a), floatOf<T>(b), floatOf<T>(c));
+  expected.bits = bitsOfFloat(result);
+  if (std::isnan(result)) {
+    expected.bits = nanOf(type);
+    expected.anyNan = sizeof(T) == 8;
+  }
+  if (ftz) {
+    // What rounds up to the least normal number may be flushed or not.
+    if (std::fabs(result) == std::numeric_limits<T>::min())
+      return unknown();
+    expected.bits = flushed(type, expected.bits);
+  }
+  if (instruction.has(Modifier::sat)) {
+    const T value = floatOf<T>(expected.bits);
+    expected.anyNan = false;
+    expected.bits = !(value > 0) ? 0 : value > 1 ? bitsOfFloat(T(1)) : expected.bits;
+    expected.anyZero = true;
+  }
+  return expected;
+}
+
+static long double approximated(Handler handler, long double x) {
+  switch (handler) {
+  case Handler::rcpApprox:
+    return 1 / x;
+  case Handler::sqrtApprox:
+    return std::sqrt(x);
+  case Handler::rsqrtApprox:
+    return 1 / std::sqrt(x);
+  case Handler::sinApprox:
+    return std::sin(x);
+  case Handler::cosApprox:
+    return std::cos(x);
+  case Handler::lg2Approx:
+    return std::log2(x);
+  case Handler::ex2Approx:
+    return std::exp2(x);
+  default:
+    return std::tanh(x);
+  }
+}
+
+static Expected approximateReference(const Form &form, const Inputs &in) {
+  const Modifier whole = form.instruction.type(), type = elementOf(whole);
+  const bool ftz = form.instruction.has(Modifier::ftz) || type == Modifier::bf16;
+  Expected expected;
+  expected.type = whole;
+  const unsigned halves = whole == type ? 1 : 2;
+  for (unsigned i = 0; i < halves; ++i) {
+    uint64_t bits = halves == 1 ? in.a : in.a >> (16 * i) & 0xffff;
+    if (ftz &&
+        (form.row->handler == Handler::ex2Approx || type == Modifier::f32 || type == Modifier::f64))
+      bits = flushed(type, bits);
+    const long double x = valueOf(type, bits);
+    // PTX bounds the error of sin and cos only near zero, in absolute terms.
+    if ((form.row->handler == Handler::sinApprox || form.row->handler == Handler::cosApprox) &&
+        std::fabs(x) > 100)
+      return unknown();
+    uint64_t result = roundTo(type, approximated(form.row->handler, x), Mode::nearest);
+    if (form.instruction.has(Modifier::ftz))
+      result = flushed(type, result);
+    if (isNanOf(type, result) && type == Modifier::f64)
+      expected.anyNan = true;
+    expected.bits |= result << (16 * i);
+  }
+  // f64 has only the upper half of its bits; the README bounds f32.
+  expected.ulps = type == Modifier::f64 ? 0x1p33 : type == Modifier::f32 ? 2 : 1;
+  return expected;
+}
+
+static uint64_t halfReference(const Form &form, Modifier type, uint64_t a, uint64_t b, uint64_t c) {
+  const Instruction &instruction = form.instruction;
+  const uint64_t signBit = 0x8000;
+  const bool ftz = instruction.has(Modifier::ftz);
+  const bool isOob = instruction.has(Modifier::oob) && (a == 0x7fff || b == 0x7fff);
+  if (ftz)
+    a = flushed(type, a), b = flushed(type, b), c = flushed(type, c);
+  uint64_t result = 0;
+  const long double x = valueOf(type, a), y = valueOf(type, b), z = valueOf(type, c);
+  switch (form.row->handler) {
+  case Handler::addFloat:
+    result = roundTo(type, addOdd(x, y), Mode::nearest);
+    break;
+  case Handler::subFloat:
+    result = roundTo(type, addOdd(x, -y), Mode::nearest);
+    break;
+  case Handler::mulFloat:
+    result = roundTo(type, x * y, Mode::nearest);
+    break;
+  case Handler::fma:
+    result = roundTo(type, addOdd(x * y, z), Mode::nearest);
+    break;
+  case Handler::minFloat:
+  case Handler::maxFloat:
+    result = extremeOf(instruction, type, form.row->handler == Handler::minFloat, a, b);
+    break;
+  case Handler::negFloat:
+    result = a ^ signBit;
+    break;
+  default:
+    result = a & ~signBit;
+    break;
+  }
+  if (ftz)
+    result = flushed(type, result);
+  if (instruction.has(Modifier::sat)) {
+    const long double value = valueOf(type, result);
+    result = !(value > 0) ? 0 : value > 1 ? 0x3c00 : result;
+  }
+  if (isOob)
+    result = 0;
+  if (instruction.has(Modifier::relu) && !isNanOf(type, result) && valueOf(type, result) <= 0)
+    result = 0;
+  return result;
+}
+
+Expected floatReference(const Form &form, const Inputs &in) {
+  const Modifier type = form.instruction.type(), element = elementOf(type);
+  switch (form.row->handler) {
+  case Handler::rcpApprox:
+  case Handler::sqrtApprox:
+  case Handler::rsqrtApprox:
+  case Handler::sinApprox:
+  case Handler::cosApprox:
+  case Handler::lg2Approx:
+  case Handler::ex2Approx:
+  case Handler::tanhApprox:
+    return approximateReference(form, in);
+  default:
+    break;
+  }
+  if (type == Modifier::f32)
+    return wideReference<float>(form, in);
+  if (type == Modifier::f64)
+    return wideReference<double>(form, in);
+  Expected expected;
+  expected.type = type;
+  const unsigned halves = type == element ? 1 : 2;
+  for (unsigned i = 0; i < halves; ++i) {
+    const unsigned shift = 16 * i;
+    const uint64_t a = in.a >> shift & 0xffff, b = in.b >> shift & 0xffff,
+                   c = in.c >> shift & 0xffff;
+    expected.bits |= halfReference(form, element, a, b, c) << shift;
+    const bool isSign =
+        form.row->handler == Handler::negFloat || form.row->handler == Handler::absFloat;
+    expected.anyNan = expected.anyNan || (isSign && isNanOf(element, a));
+  }
+  expected.anyZero = form.instruction.has(Modifier::sat) || form.instruction.has(Modifier::relu);
+  return expected;
+}
+
+} // namespace tilewright::vgpu::forms

@@ -1,0 +1,145 @@
+// Deletes and weakens what synchronises, one instruction at a time, in kernels that
+// are right, and counts what the checks say.
+//
+//   MutationSuite [--kernel NAME] [--every N] [--seeds N] [--verbose] [--cross]
+//
+// --cross asks the rules that show mutants benign about those that were found, too: a
+// rule that calls one of them benign is wrong.
+#include "Kernels.h"
+#include "Mutate.h"
+#include "Run.h"
+
+#include "tilewright/support/Concat.h"
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <map>
+
+using namespace tilewright;
+using namespace tilewright::vgpu::mutation;
+
+static std::string readFile(const std::string &path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+int main(int count, char **arguments) {
+  std::string only;
+  size_t every = 1;
+  uint32_t seeds = 3;
+  bool isVerbose = false, isCrossed = false;
+  for (int i = 1; i < count; ++i) {
+    const std::string_view word = arguments[i];
+    if (word == "--kernel" && i + 1 < count)
+      only = arguments[++i];
+    else if (word == "--every" && i + 1 < count)
+      every = std::max(1, std::atoi(arguments[++i]));
+    else if (word == "--seeds" && i + 1 < count)
+      seeds = static_cast<uint32_t>(std::atoi(arguments[++i]));
+    else if (word == "--verbose")
+      isVerbose = true;
+    else if (word == "--cross")
+      isCrossed = true;
+  }
+  const std::string directory = std::string(TILEWRIGHT_SOURCE_DIR) + "/test/vgpu/mutation/kernels/";
+  struct Class {
+    std::map<Outcome, size_t> outcomes;
+    size_t benign = 0, missed = 0;
+  };
+  std::map<std::string, Class> byClass;
+  std::map<std::string, size_t> byReason;
+  size_t kernelCount = 0, mutantCount = 0, foundCount = 0, benignCount = 0, failures = 0, index = 0,
+         contradictions = 0;
+  for (const Kernel &kernel : kernels()) {
+    if (!only.empty() && kernel.name != only)
+      continue;
+    ++kernelCount;
+    Result<std::string> text = isolate(readFile(directory + kernel.file), kernel.name);
+    if (!text.isOk()) {
+      std::cerr << kernel.name << ": " << std::move(text).takeStatus().toString() << "\n";
+      return 1;
+    }
+    const Ran original = runIsolated(kernel, *text, seeds + 5, true);
+    if (original.outcome != Outcome::clean) {
+      std::cout << "FALSE POSITIVE " << kernel.name << " " << nameOf(original.outcome) << " "
+                << original.order << "\n"
+                << original.text << "\n";
+      ++failures;
+    }
+    Result<std::vector<Mutant>> mutants = mutate(*text, kernel.name, kernel.block);
+    if (!mutants.isOk()) {
+      std::cerr << kernel.name << ": " << std::move(mutants).takeStatus().toString() << "\n";
+      return 1;
+    }
+    std::vector<Logged> log; // when it is needed
+    for (const Mutant &mutant : *mutants) {
+      if (index++ % every != 0)
+        continue;
+      ++mutantCount;
+      const Ran ran = runIsolated(kernel, mutant.text, seeds, true);
+      std::string verdict = nameOf(ran.outcome);
+      if (ran.outcome != Outcome::clean) {
+        ++foundCount;
+        ++byClass[mutant.mutation].outcomes[ran.outcome];
+        if (isCrossed && ran.outcome != Outcome::stopped) {
+          if (log.empty())
+            log = logOf(kernel, *text);
+          if (const std::string reason = whyBenign(log, mutant); !reason.empty()) {
+            ++contradictions;
+            std::cout << kernel.name << " line " << mutant.line << ": " << mutant.mutation << ": "
+                      << mutant.before << " -> " << mutant.now << ": found, though " << reason
+                      << "\n"
+                      << ran.text << "\n";
+          }
+        }
+      } else {
+        if (log.empty())
+          log = logOf(kernel, *text);
+        if (const std::string reason = whyBenign(log, mutant); !reason.empty()) {
+          ++benignCount;
+          ++byReason[reason];
+          ++byClass[mutant.mutation].benign;
+          verdict = "benign: " + reason;
+        } else {
+          ++byClass[mutant.mutation].missed;
+          verdict = "MISSED";
+        }
+      }
+      if (verdict == "MISSED" || isVerbose)
+        std::cout << kernel.name << " line " << mutant.line << ": " << mutant.mutation << ": "
+                  << mutant.before << " -> " << mutant.now << ": " << verdict << " " << ran.order
+                  << "\n"
+                  << ran.text;
+    }
+  }
+  std::printf("%-34s %8s %8s %8s %8s %8s %8s\n", "mutation", "reported", "stopped", "wrong",
+              "refused", "benign", "missed");
+  for (const auto &[mutation, one] : byClass) {
+    auto number = [&, &counts = one.outcomes](Outcome outcome) {
+      auto found = counts.find(outcome);
+      return found == counts.end() ? size_t(0) : found->second;
+    };
+    std::printf("%-34s %8zu %8zu %8zu %8zu %8zu %8zu\n", mutation.c_str(),
+                number(Outcome::reported), number(Outcome::stopped),
+                number(Outcome::wrong) + number(Outcome::crashed), number(Outcome::refused),
+                one.benign, one.missed);
+  }
+  std::printf("\nbenign because\n");
+  for (const auto &[reason, number] : byReason)
+    std::printf("%5zu  %s\n", number, reason.c_str());
+  const size_t harmful = mutantCount - benignCount;
+  std::printf(
+      "\n%zu kernels, %zu mutants: %zu found, %zu benign, %zu missed (%.1f %% of the harmful "
+      "found); %zu originals with findings\n",
+      kernelCount, mutantCount, foundCount, benignCount, harmful - foundCount,
+      harmful ? 100.0 * double(foundCount) / double(harmful) : 100.0, failures);
+  if (isCrossed)
+    std::printf("%zu found mutants that a rule calls benign\n", contradictions);
+  if (double(foundCount) < 0.98 * double(harmful))
+    ++failures;
+  return failures != 0;
+}

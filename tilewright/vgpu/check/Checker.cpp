@@ -1,0 +1,143 @@
+#include "tilewright/vgpu/check/Checker.h"
+
+#include "tilewright/vgpu/check/Detector.h"
+
+#include <algorithm>
+#include <atomic>
+
+namespace tilewright::vgpu::check {
+
+using machine::Grid;
+using machine::Group;
+
+static std::atomic<uint64_t> nextSerial = 1;
+
+/// The group that a thread runs now, so that events need no lock.
+namespace {
+struct Current {
+  uint64_t checker = 0;
+  const Group *group = nullptr;
+  GroupState *state = nullptr;
+  LaunchState *launch = nullptr;
+};
+} // namespace
+static thread_local Current current;
+
+Checker::Checker(const Options &options)
+    : settings(options), serial(nextSerial.fetch_add(1)), found(options.limit) {}
+Checker::~Checker() = default;
+
+LaunchState &Checker::launchOf(const Grid &grid) {
+  std::lock_guard lock(mutex);
+  std::unique_ptr<LaunchState> &launch = launches[grid.id];
+  if (launch)
+    return *launch;
+  launch = std::make_unique<LaunchState>();
+  launch->grid = const_cast<Grid *>(&grid); // to fail it before an access that cannot be
+  launch->program = grid.program;
+  launch->id = nextSerial.fetch_add(1);
+  launch->allocations = global.table();
+  uint32_t first = 0;
+  for (const std::unique_ptr<machine::DecodedFunction> &function : grid.program->functions) {
+    const machine::Op *begin = function->code.data();
+    launch->ranges.push_back({begin, begin + function->code.size(), first});
+    first += static_cast<uint32_t>(function->code.size());
+  }
+  return *launch;
+}
+
+void Checker::launchBegin(const Grid &grid) { launchOf(grid); }
+
+void Checker::launchEnd(const Grid &grid) {
+  std::lock_guard lock(mutex);
+  launches.erase(grid.id);
+}
+
+void Checker::groupBegin(const Group &group) {
+  LaunchState &launch = launchOf(*group.grid);
+  auto state = std::make_unique<GroupState>();
+  state->serial = nextSerial.fetch_add(1);
+  state->machineGroup = &group;
+  state->blocks = std::vector<BlockState>(group.blocks.size());
+  const uint64_t threads = machine::volume(group.grid->block);
+  uint32_t warps = 0;
+  for (size_t i = 0; i < group.blocks.size(); ++i) {
+    const machine::Block &from = group.blocks[i];
+    BlockState &block = state->blocks[i];
+    block.group = state.get();
+    block.linear = static_cast<uint32_t>(from.linear);
+    block.id = from.id;
+    block.rank = from.rank;
+    block.indexInGroup = static_cast<uint32_t>(i);
+    block.cluster = static_cast<uint32_t>(group.blocks[i - from.rank].linear);
+    block.memory = from.shared;
+    block.sharedBytes = group.grid->sharedBytes;
+    block.sectorCount = (group.grid->sharedBytes + Sector::bytes - 1) / Sector::bytes;
+    block.shared = std::make_unique<Sector[]>(block.sectorCount);
+    block.liveMbarriers.assign(block.sectorCount, 0);
+    block.warps = std::vector<WarpState>(from.warps.size());
+    state->byLinear[block.linear] = block.indexInGroup;
+    for (uint32_t w = 0; w < block.warps.size(); ++w) {
+      WarpState &warp = block.warps[w];
+      warp.block = &block;
+      warp.index = w;
+      warp.groupIndex = warps++;
+      const uint64_t left = threads - 32 * uint64_t(w);
+      warp.allLanes = left >= 32 ? ~0u : (1u << left) - 1;
+      warp.cohorts.resize(1);
+      warp.cohorts[0].mask = warp.allLanes;
+    }
+  }
+  if (group.blocks.size() < machine::volume(group.grid->grid))
+    launch.hasOtherGroups = true;
+  current = {serial, &group, state.get(), &launch};
+  std::lock_guard lock(mutex);
+  groups[&group] = std::move(state);
+}
+
+void Checker::groupEnd(const Group &group) {
+  LaunchState &launch = launchOf(*group.grid);
+  GroupState *state = nullptr;
+  {
+    std::lock_guard lock(mutex);
+    if (auto found = groups.find(&group); found != groups.end())
+      state = found->second.get();
+  }
+  if (!state)
+    return;
+  Detector(settings, found, global, launch, *state).finish();
+  current = {};
+  std::lock_guard lock(mutex);
+  groups.erase(&group);
+}
+
+static void attach(const Current &now) { current = now; }
+
+GroupState &Checker::groupOf(const machine::Warp &warp) {
+  const Group *group = warp.block->group;
+  if (current.checker == serial && current.group == group)
+    return *current.state;
+  LaunchState &launch = launchOf(*group->grid);
+  std::lock_guard lock(mutex);
+  attach({serial, group, groups.at(group).get(), &launch});
+  return *current.state;
+}
+
+void Checker::access(const machine::MemoryEvent &event) {
+  GroupState &group = groupOf(event.warp);
+  Detector(settings, found, global, *current.launch, group).access(event);
+}
+
+void Checker::synchronise(const machine::SyncEvent &event) {
+  GroupState &group = groupOf(event.warp);
+  Detector(settings, found, global, *current.launch, group).synchronise(event);
+}
+
+void Checker::touchInFlight(const machine::Warp &warp, const machine::Op *op, uint32_t mask,
+                            uint32_t, machine::AsyncId operation) {
+  GroupState &group = groupOf(warp);
+  Detector(settings, found, global, *current.launch, group)
+      .touchInFlight(warp, op, mask, operation);
+}
+
+} // namespace tilewright::vgpu::check

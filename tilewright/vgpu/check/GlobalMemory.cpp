@@ -1,0 +1,95 @@
+#include "tilewright/vgpu/check/GlobalMemory.h"
+
+namespace tilewright::vgpu::check {
+
+const Allocation *AllocationTable::find(uint64_t address) const {
+  auto after = byBegin.upper_bound(address);
+  if (after != byBegin.begin()) {
+    const Allocation &before = *std::prev(after)->second;
+    if (address < before.begin + before.bytes + before.redZone)
+      return &before;
+  }
+  if (after != byBegin.end() && address + after->second->redZone >= after->second->begin)
+    return after->second.get();
+  return nullptr;
+}
+
+std::shared_ptr<const AllocationTable> GlobalMemory::table() const {
+  std::lock_guard lock(tableMutex);
+  return current;
+}
+
+void GlobalMemory::allocated(uint64_t begin, uint64_t bytes, uint64_t redZone, bool isInitialised) {
+  auto allocation = std::make_shared<Allocation>();
+  allocation->begin = begin;
+  allocation->bytes = bytes;
+  allocation->redZone = redZone;
+  allocation->isTracked = !isInitialised;
+  if (!isInitialised) {
+    const uint64_t sectors = (begin + bytes) / Sector::bytes - begin / Sector::bytes + 1;
+    allocation->initialised = std::make_unique<std::atomic<uint32_t>[]>(sectors);
+  }
+  std::lock_guard lock(tableMutex);
+  auto next = std::make_shared<AllocationTable>(*current);
+  next->byBegin[begin] = std::move(allocation);
+  current = std::move(next);
+}
+
+void GlobalMemory::freed(uint64_t begin) {
+  std::lock_guard lock(tableMutex);
+  auto next = std::make_shared<AllocationTable>(*current);
+  next->byBegin.erase(begin);
+  current = std::move(next);
+}
+
+void GlobalMemory::written(uint64_t begin, uint64_t bytes) {
+  const std::shared_ptr<const AllocationTable> now = table();
+  const uint64_t end = begin + bytes;
+  for (uint64_t at = begin; at < end;) {
+    const Allocation *allocation = now->find(at);
+    if (!allocation || !allocation->isTracked || at < allocation->begin ||
+        at >= allocation->begin + allocation->bytes)
+      return;
+    const uint64_t last = std::min(end, allocation->begin + allocation->bytes);
+    while (at < last) {
+      const uint64_t sectorEnd = std::min((at / Sector::bytes + 1) * Sector::bytes, last);
+      const auto count = static_cast<uint32_t>(sectorEnd - at);
+      const uint32_t mask = (count == 32 ? ~0u : (1u << count) - 1) << (at % Sector::bytes);
+      allocation->wordOf(at).fetch_or(mask, std::memory_order_relaxed);
+      at = sectorEnd;
+    }
+  }
+}
+
+Page &GlobalMemory::pageOf(uint64_t address) {
+  const uint64_t number = address / Page::bytes;
+  Shard &shard = shards[(number ^ number >> 6) % shardCount];
+  {
+    std::shared_lock lock(shard.mutex);
+    if (auto found = shard.pages.find(number); found != shard.pages.end())
+      return *found->second;
+  }
+  std::unique_lock lock(shard.mutex);
+  std::unique_ptr<Page> &page = shard.pages[number];
+  if (!page)
+    page = std::make_unique<Page>();
+  return *page;
+}
+
+void GlobalMemory::forgetAccesses() {
+  for (Shard &shard : shards) {
+    std::unique_lock lock(shard.mutex);
+    shard.pages.clear();
+  }
+}
+
+size_t GlobalMemory::pageCount() const {
+  size_t count = 0;
+  for (const Shard &shard : shards) {
+    std::shared_lock lock(shard.mutex);
+    count += shard.pages.size();
+  }
+  return count;
+}
+
+} // namespace tilewright::vgpu::check

@@ -1,0 +1,81 @@
+// Global memory as the checks see it: what is allocated, what of it was written,
+// and who accessed it in the launch that runs.
+#ifndef TILEWRIGHT_VGPU_CHECK_GLOBALMEMORY_H
+#define TILEWRIGHT_VGPU_CHECK_GLOBALMEMORY_H
+
+#include "tilewright/vgpu/check/Touch.h"
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace tilewright::vgpu::check {
+
+/// Memory that a driver gave out. Accesses to the red zone before and after it are
+/// errors, reads of bytes that nobody wrote as well.
+struct Allocation {
+  uint64_t begin = 0, bytes = 0, redZone = 0;
+  bool isTracked = false; // not initialised from the beginning
+  /// One bit for each byte, by sectors of 32 from `begin` rounded down.
+  std::unique_ptr<std::atomic<uint32_t>[]> initialised;
+
+  std::atomic<uint32_t> &wordOf(uint64_t address) const {
+    return initialised[address / Sector::bytes - begin / Sector::bytes];
+  }
+};
+
+/// The allocations at one time; immutable, so that a launch can look without a lock.
+class AllocationTable {
+public:
+  /// The allocation that holds `address` or in whose red zone it is, or null.
+  const Allocation *find(uint64_t address) const;
+  bool isEmpty() const { return byBegin.empty(); }
+
+private:
+  friend class GlobalMemory;
+  std::map<uint64_t, std::shared_ptr<Allocation>> byBegin;
+};
+
+/// 4096 bytes of memory. Who holds the lock may look at the sectors.
+struct Page {
+  static constexpr uint32_t bytes = 4096;
+  std::atomic_flag lock = ATOMIC_FLAG_INIT;
+  uint64_t launch = 0; // whose accesses the sectors hold
+  Sector sectors[bytes / Sector::bytes];
+};
+
+/// Thread-safe.
+class GlobalMemory {
+public:
+  /// A driver gives out memory; `isInitialised`: its bytes mean something already.
+  void allocated(uint64_t begin, uint64_t bytes, uint64_t redZone, bool isInitialised);
+  void freed(uint64_t begin);
+  /// A copy or memset wrote.
+  void written(uint64_t begin, uint64_t bytes);
+
+  std::shared_ptr<const AllocationTable> table() const;
+  /// The page of an address, which stays where it is.
+  Page &pageOf(uint64_t address);
+  /// Forgets who accessed what, to give memory back.
+  void forgetAccesses();
+  size_t pageCount() const;
+
+private:
+  static constexpr size_t shardCount = 64;
+  struct Shard {
+    mutable std::shared_mutex mutex;
+    std::unordered_map<uint64_t, std::unique_ptr<Page>> pages; // guarded by mutex
+  };
+  mutable std::mutex tableMutex;
+  std::shared_ptr<const AllocationTable> current = std::make_shared<AllocationTable>(); // guarded
+  Shard shards[shardCount];
+};
+
+} // namespace tilewright::vgpu::check
+
+#endif // TILEWRIGHT_VGPU_CHECK_GLOBALMEMORY_H

@@ -1,0 +1,130 @@
+// Whether an access that was made is ordered before the one that comes.
+#include "tilewright/vgpu/check/Detector.h"
+
+#include <bit>
+
+namespace tilewright::vgpu::check {
+
+using machine::GroupKind;
+using machine::Proxy;
+using machine::Scope;
+
+WarpState &GroupState::warpOf(const machine::Warp &warp) {
+  const auto index = static_cast<size_t>(warp.block - warp.block->group->blocks.data());
+  return blocks[index].warps[warp.index];
+}
+
+BlockState *GroupState::blockAt(const BlockState &from, uint32_t rank) {
+  const size_t index = size_t(from.indexInGroup) - from.rank + rank;
+  return index < blocks.size() ? &blocks[index] : nullptr;
+}
+
+/// Whether `clock`, of the actor, knows that `earlier` is over. `nowLanes` are the
+/// lanes that act, if what they themselves waited for counts.
+bool Detector::knows(const Actor &actor, const Clock &clock, const Touch &earlier, uint32_t byte,
+                     uint32_t nowLanes) const {
+  const uint32_t lane = earlier.laneOf(byte);
+  if (earlier.op == 0) {
+    if (earlier.block == actor.block.linear)
+      return clock.knows(actor.block.warps[earlier.warp].groupIndex, lane, earlier.epoch);
+    if (auto found = group.byLinear.find(earlier.block); found != group.byLinear.end())
+      return clock.knows(group.blocks[found->second].warps[earlier.warp].groupIndex, lane,
+                         earlier.epoch);
+    return clock.knowsForeign(earlier.block, earlier.warp, lane, earlier.epoch);
+  }
+  auto found = group.operations.find(earlier.op);
+  if (found == group.operations.end()) {
+    std::lock_guard lock(launch.mutex);
+    auto finished = launch.finished.find(earlier.op);
+    if (finished == launch.finished.end())
+      return false;
+    for (const LaunchState::Finished &mark : finished->second)
+      if ((!mark.isReadOnly || earlier.isRead()) &&
+          clock.knowsForeign(mark.block, mark.warp,
+                             static_cast<uint32_t>(std::countr_zero(mark.mask)), mark.epoch))
+        return true;
+    return false;
+  }
+  const AsyncState &operation = *found->second;
+  for (const CompletionMark &mark : operation.completions) {
+    if (mark.isReadOnly && !earlier.isRead())
+      continue;
+    // A lane waits for its own copies of cp.async alone.
+    const bool isOfLane = operation.group == GroupKind::copy && lane < 32;
+    if (isOfLane && !(mark.mask >> lane & 1))
+      continue;
+    if (mark.isPhase) {
+      if (clock.knowsPhase(mark.warp, mark.epoch))
+        return true;
+      continue;
+    }
+    const uint32_t witness = isOfLane ? lane : static_cast<uint32_t>(std::countr_zero(mark.mask));
+    if (clock.knows(mark.warp, witness, static_cast<uint32_t>(mark.epoch)))
+      return true;
+    const uint32_t waited = isOfLane ? 1u << lane : mark.mask;
+    if (mark.warp == actor.warp.groupIndex && nowLanes != 0 && (nowLanes & ~waited) == 0 &&
+        (!actor.operation || actor.operation->epoch >= mark.epoch))
+      return true;
+  }
+  return false;
+}
+
+Detector::Ordering Detector::orderOf(const Actor &actor, const Touch &earlier, uint32_t byte,
+                                     const Touch &now) const {
+  if (earlier.op != 0 && earlier.op == now.op && earlier.block == now.block)
+    return Ordering::ordered;
+  // The lanes that make the access, or that issued the operation.
+  const uint32_t lane = now.laneOf(byte);
+  uint32_t lanes = 0;
+  if (actor.operation && now.isLaneless)
+    lanes = actor.operation->mask;
+  else if (lane < 32)
+    lanes = 1u << lane;
+  const uint32_t earlierLane = earlier.laneOf(byte);
+  bool isBefore = false;
+  if (earlier.op == 0 && earlier.block == now.block && earlier.warp == now.warp &&
+      (!actor.operation || earlier.epoch <= actor.operation->epoch))
+    isBefore = earlierLane < 32
+                   ? (actor.operation && now.isLaneless ? (lanes >> earlierLane & 1) != 0
+                                                        : lanes == 1u << earlierLane)
+                   : lanes == actor.warp.allLanes;
+  isBefore = isBefore || knows(actor, actor.knowledge->base, earlier, byte, lanes);
+  const Clock *needed = nullptr;
+  if (now.accessProxy() == Proxy::async && earlier.accessProxy() == Proxy::generic)
+    needed = inShared ? &actor.knowledge->fenced : &actor.knowledge->fencedGlobal;
+  else if (now.accessProxy() == Proxy::tensormap && earlier.accessProxy() == Proxy::generic)
+    needed = &actor.knowledge->acquired;
+  if (!needed)
+    return isBefore ? Ordering::ordered : Ordering::unordered;
+  if (knows(actor, *needed, earlier, byte, 0))
+    return Ordering::ordered;
+  return isBefore ? Ordering::unfenced : Ordering::unordered;
+}
+
+bool Detector::scopeReaches(Scope scope, const BlockState &block, uint32_t otherBlock,
+                            uint32_t otherCluster) const {
+  switch (scope) {
+  case Scope::none:
+    return false;
+  case Scope::cta:
+    return block.linear == otherBlock;
+  case Scope::cluster:
+    return block.cluster == otherCluster;
+  case Scope::gpu:
+  case Scope::sys:
+    break;
+  }
+  return true;
+}
+
+bool Detector::areMorallyStrong(const Actor &actor, const Touch &earlier, const Touch &now) const {
+  if (!earlier.isStrong || !now.isStrong)
+    return false;
+  uint32_t cluster = ~0u; // blocks of other groups are of other clusters
+  if (auto found = group.byLinear.find(earlier.block); found != group.byLinear.end())
+    cluster = group.blocks[found->second].cluster;
+  return scopeReaches(static_cast<Scope>(earlier.scope), actor.block, earlier.block, cluster) &&
+         scopeReaches(static_cast<Scope>(now.scope), actor.block, earlier.block, cluster);
+}
+
+} // namespace tilewright::vgpu::check

@@ -1,0 +1,152 @@
+// Reads of shared memory between barriers are only written down. See ReadLog in State.h.
+#include "tilewright/vgpu/check/Detector.h"
+
+#include <algorithm>
+
+namespace tilewright::vgpu::check {
+
+using machine::AccessKind;
+using machine::MemoryEvent;
+using machine::Order;
+using machine::Proxy;
+
+/// Records that are kept at most, and how often they may turn out to be needed before
+/// a block does without.
+static constexpr size_t mostRecords = 16384;
+static constexpr uint32_t mostReplays = 4;
+
+/// Whether `clock` has everything that the warps of `block` did up to `epochs`.
+static bool covers(const Clock &clock, const BlockState &block,
+                   const std::vector<uint32_t> &epochs) {
+  const std::vector<uint32_t> &known = clock.warpEpochs();
+  for (size_t i = 0; i < epochs.size(); ++i) {
+    const uint32_t index = block.warps[i].groupIndex;
+    if (epochs[i] != 0 && (index >= known.size() || known[index] < epochs[i]))
+      return false;
+  }
+  return true;
+}
+
+/// Every byte below `end` was written by somebody.
+static bool isInitialised(BlockState &block, uint32_t end) {
+  uint32_t &below = block.log.initialisedBelow;
+  while (below < end && below / Sector::bytes < block.sectorCount &&
+         block.shared[below / Sector::bytes].initialised == ~0u)
+    below += Sector::bytes;
+  return end <= below;
+}
+
+bool Detector::logRead(const MemoryEvent &event, WarpState &warp) {
+  BlockState &block = *warp.block;
+  ReadLog &log = block.log;
+  const uint64_t own = machine::sharedWindow | machine::sharedAddress(block.rank, 0);
+  if (!log.isOn || !event.hasPattern || event.kind != AccessKind::read ||
+      event.order != Order::weak || event.proxy != Proxy::generic || warp.cohorts.size() != 1 ||
+      (event.lowest & ~uint64_t(machine::sharedOffsetMask)) != own ||
+      (event.highest & ~uint64_t(machine::sharedOffsetMask)) != own || !block.mbarriers.empty())
+    return false;
+  const auto end = static_cast<uint32_t>(event.highest & machine::sharedOffsetMask) + event.bytes;
+  if (!isInitialised(block, end))
+    return false;
+  if (log.lastRead.empty()) {
+    log.lastRead.resize(block.warps.size());
+    log.lastWrite.resize(block.warps.size());
+    log.writesSeen.resize(block.warps.size(), ~uint64_t(0));
+  }
+  // What a warp knows never becomes less, so this holds until somebody writes.
+  if (log.writesSeen[warp.index] != log.writes) {
+    if (!covers(warp.cohorts[0].knowledge.base, block, log.lastWrite))
+      return false;
+    log.writesSeen[warp.index] = log.writes;
+  }
+  if (!options.races)
+    return true;
+  if (log.records.size() == mostRecords)
+    replay(block);
+  log.lastRead[warp.index] = warp.epoch;
+  ReadLog::Record &record = log.records.emplace_back();
+  record.op = event.op;
+  record.epoch = warp.epoch;
+  record.mask = event.mask;
+  record.follows = event.follows;
+  record.repeats = event.repeats;
+  record.bytes = static_cast<uint16_t>(event.bytes);
+  record.warp = static_cast<uint16_t>(warp.index);
+  for (int lane = 0; lane < 32; ++lane)
+    record.offsets[lane] = static_cast<uint32_t>(event.addresses[lane]) & machine::sharedOffsetMask;
+  return true;
+}
+
+void Detector::beforeSharedWrite(const Actor &actor, BlockState &block, const Touch &touch) {
+  ReadLog &log = block.log;
+  if (!log.records.empty()) {
+    bool allKnow = true;
+    for (const WarpState &warp : block.warps)
+      for (const Cohort &cohort : warp.cohorts)
+        allKnow = allKnow && covers(cohort.knowledge.base, block, log.lastRead);
+    if (allKnow)
+      log.records.clear();
+    else
+      replay(block);
+  }
+  // Other writers have no epoch that a read could compare with.
+  if (actor.operation || &block != &actor.block || touch.accessProxy() != Proxy::generic) {
+    log.isOn = false;
+    return;
+  }
+  if (log.lastWrite.empty())
+    log.lastWrite.resize(block.warps.size());
+  log.lastWrite[actor.warp.index] = actor.warp.epoch;
+  ++log.writes;
+}
+
+void Detector::replay(BlockState &block) {
+  ReadLog &log = block.log;
+  // Nothing may be added meanwhile.
+  std::vector<ReadLog::Record> records;
+  records.swap(log.records);
+  if (++log.replays > mostReplays)
+    log.isOn = false;
+  const bool wasShared = inShared;
+  isReplay = true;
+  const uint64_t own = machine::sharedWindow | machine::sharedAddress(block.rank, 0);
+  for (const ReadLog::Record &record : records) {
+    WarpState &warp = block.warps[record.warp];
+    uint64_t addresses[32];
+    for (int lane = 0; lane < 32; ++lane)
+      addresses[lane] = own | record.offsets[lane];
+    const machine::Warp &of = group.machineGroup->blocks[block.indexInGroup].warps[record.warp];
+    MemoryEvent event{of,
+                      record.op,
+                      record.mask,
+                      addresses,
+                      record.bytes,
+                      AccessKind::read,
+                      Proxy::generic,
+                      Order::weak,
+                      machine::Scope::none};
+    event.hasPattern = true;
+    event.follows = record.follows;
+    event.repeats = record.repeats;
+    replayEpoch = record.epoch;
+    accessBy({block, warp, &warp.cohorts[0].knowledge, nullptr, warp.allLanes}, event, record.mask);
+  }
+  isReplay = false;
+  inShared = wasShared;
+  log.lastRead.assign(block.warps.size(), 0);
+}
+
+/// Adds a read that was found to be ordered after all writes.
+void Detector::remember(Sector &sector, const Touch &touch, uint32_t mask) {
+  for (uint32_t i = 0; i < sector.size(); ++i) {
+    Entry &entry = sector[i];
+    if (entry.touch.sameActor(touch) && entry.touch.isRead() && entry.touch.place == touch.place &&
+        entry.touch.samePattern(touch) && entry.touch.proxy == touch.proxy) {
+      entry.mask |= mask;
+      return;
+    }
+  }
+  sector.add({touch, mask});
+}
+
+} // namespace tilewright::vgpu::check

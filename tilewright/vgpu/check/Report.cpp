@@ -1,0 +1,276 @@
+#include "tilewright/vgpu/check/Report.h"
+
+#include "tilewright/support/Concat.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <set>
+
+namespace tilewright::vgpu::check {
+
+std::string_view nameOf(FindingKind kind) {
+  switch (kind) {
+  case FindingKind::race:
+    return "race";
+  case FindingKind::missingFence:
+    return "missing-fence";
+  case FindingKind::uninitialised:
+    return "uninitialised-read";
+  case FindingKind::bounds:
+    return "out-of-bounds";
+  case FindingKind::barrier:
+    return "barrier-misuse";
+  case FindingKind::registers:
+    return "register-in-flight";
+  case FindingKind::unfinished:
+    return "unfinished-operation";
+  case FindingKind::deadlock:
+    return "deadlock";
+  }
+  return "finding";
+}
+
+std::string_view describe(FindingKind kind) {
+  switch (kind) {
+  case FindingKind::race:
+    return "Two accesses to the same bytes, one of them a write, that nothing orders.";
+  case FindingKind::missingFence:
+    return "Two accesses through different proxies that are ordered, but without the proxy fence "
+           "that makes the first visible to the second.";
+  case FindingKind::uninitialised:
+    return "A read of memory that nobody has written.";
+  case FindingKind::bounds:
+    return "An access outside of every allocation.";
+  case FindingKind::barrier:
+    return "A barrier used in a way that PTX does not define.";
+  case FindingKind::registers:
+    return "Registers of a wgmma that were touched without its fence or before its wait.";
+  case FindingKind::unfinished:
+    return "An asynchronous operation on memory of a block that ended before anybody waited for "
+           "it.";
+  case FindingKind::deadlock:
+    return "Threads that wait for what can never come.";
+  }
+  return "";
+}
+
+bool Report::countOrReserve(FindingKind kind, uint64_t program, uint64_t place, uint64_t other) {
+  std::lock_guard lock(mutex);
+  auto found = byPlace.find({kind, program, place, other});
+  if (found == byPlace.end())
+    return true;
+  if (found->second < all.size())
+    ++all[found->second].count;
+  return false;
+}
+
+void Report::add(Finding finding, uint64_t program, uint64_t place, uint64_t other) {
+  std::lock_guard lock(mutex);
+  const auto [at, isNew] = byPlace.emplace(Key{finding.kind, program, place, other}, all.size());
+  if (!isNew) {
+    if (at->second < all.size())
+      ++all[at->second].count;
+    return;
+  }
+  if (all.size() < limit) {
+    all.push_back({std::move(finding), 1});
+    return;
+  }
+  at->second = ~size_t(0);
+  ++beyond;
+}
+
+bool Report::isEmpty() const {
+  std::lock_guard lock(mutex);
+  return all.empty() && beyond == 0;
+}
+
+uint64_t Report::total() const {
+  std::lock_guard lock(mutex);
+  uint64_t sum = beyond;
+  for (const Counted &one : all)
+    sum += one.count;
+  return sum;
+}
+
+std::vector<Report::Counted> Report::findings() const {
+  std::lock_guard lock(mutex);
+  return all;
+}
+
+void Report::clear() {
+  std::lock_guard lock(mutex);
+  all.clear();
+  byPlace.clear();
+  beyond = 0;
+}
+
+static std::string placeText(const SourcePlace &place) {
+  std::string text = concat(place.function, ", line ", place.line);
+  if (!place.file.empty())
+    text += concat(" (", place.file, ":", place.fileLine, ")");
+  return text;
+}
+
+std::string Report::text() const {
+  std::lock_guard lock(mutex);
+  std::string out;
+  for (const Counted &one : all) {
+    const Finding &finding = one.finding;
+    out += concat(nameOf(finding.kind), ": ", finding.message, "\n");
+    for (const Party &party : finding.parties) {
+      out += concat("  ", party.what, " ", party.who, "\n    at ", placeText(party.place), "\n");
+      if (!party.place.instruction.empty())
+        out += concat("      ", party.place.instruction, "\n");
+    }
+    if (!finding.where.empty())
+      out += concat("  in ", finding.where,
+                    finding.value.empty() ? "" : concat(", which holds ", finding.value), "\n");
+    if (one.count > 1)
+      out += concat("  ", one.count, " times at this place, kernel ", finding.kernel, "\n");
+    else
+      out += concat("  in kernel ", finding.kernel, "\n");
+    if (!finding.fix.empty())
+      out += concat("  note: ", finding.fix, "\n");
+  }
+  if (beyond != 0)
+    out += concat("and findings at ", beyond, " more places\n");
+  return out;
+}
+
+static std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    switch (c) {
+    case '"':
+      out += "\\\"";
+      break;
+    case '\\':
+      out += "\\\\";
+      break;
+    case '\n':
+      out += "\\n";
+      break;
+    case '\t':
+      out += "\\t";
+      break;
+    default:
+      if (static_cast<unsigned char>(c) < 0x20) {
+        char code[8];
+        std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(c));
+        out += code;
+      } else {
+        out += c;
+      }
+    }
+  }
+  return out + "\"";
+}
+
+static std::string placeJson(const SourcePlace &place) {
+  std::string out = concat("{\"function\":", quoted(place.function), ",\"ptxLine\":", place.line);
+  if (!place.file.empty())
+    out += concat(",\"file\":", quoted(place.file), ",\"line\":", place.fileLine);
+  if (!place.instruction.empty())
+    out += concat(",\"instruction\":", quoted(place.instruction));
+  return out + "}";
+}
+
+std::string Report::json() const {
+  std::lock_guard lock(mutex);
+  std::string out = "{\"version\":1,\"findings\":[";
+  bool isFirst = true;
+  for (const Counted &one : all) {
+    const Finding &finding = one.finding;
+    out += concat(isFirst ? "\n" : ",\n", "{\"kind\":", quoted(nameOf(finding.kind)),
+                  ",\"kernel\":", quoted(finding.kernel), ",\"count\":", one.count,
+                  ",\"message\":", quoted(finding.message), ",\"where\":", quoted(finding.where),
+                  ",\"value\":", quoted(finding.value), ",\"fix\":", quoted(finding.fix),
+                  ",\"accesses\":[");
+    isFirst = false;
+    bool isFirstParty = true;
+    for (const Party &party : finding.parties) {
+      out += concat(isFirstParty ? "" : ",", "{\"what\":", quoted(party.what),
+                    ",\"who\":", quoted(party.who), ",\"place\":", placeJson(party.place), "}");
+      isFirstParty = false;
+    }
+    out += "]}";
+  }
+  return out + concat("\n],\"notListed\":", beyond, "}\n");
+}
+
+/// A place as a location of SARIF: the source if it is known, else the PTX by its kernel.
+static std::string locationSarif(const Finding &finding, const Party &party) {
+  const SourcePlace &place = party.place;
+  const bool hasSource = !place.file.empty();
+  return concat(
+      "{\"physicalLocation\":{\"artifactLocation\":{\"uri\":",
+      quoted(hasSource ? place.file : concat(finding.kernel, ".ptx")),
+      "},\"region\":{\"startLine\":", std::max(hasSource ? place.fileLine : place.line, 1u),
+      "}},\"logicalLocations\":[{\"fullyQualifiedName\":", quoted(place.function),
+      ",\"kind\":\"function\"}],\"message\":{\"text\":",
+      quoted(concat(party.what, " ", party.who, ", PTX line ", place.line)), "}}");
+}
+
+std::string Report::sarif() const {
+  std::lock_guard lock(mutex);
+  std::string out = "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\","
+                    "\"version\":\"2.1.0\",\"runs\":[{\"tool\":{\"driver\":{\"name\":"
+                    "\"tilewright-vgpu\",\"informationUri\":\"https://tilewright.dev/vgpu\","
+                    "\"rules\":[";
+  std::vector<FindingKind> rules;
+  for (const Counted &one : all)
+    if (std::find(rules.begin(), rules.end(), one.finding.kind) == rules.end())
+      rules.push_back(one.finding.kind);
+  for (size_t i = 0; i < rules.size(); ++i)
+    out += concat(i ? "," : "", "{\"id\":", quoted(nameOf(rules[i])),
+                  ",\"shortDescription\":{\"text\":", quoted(describe(rules[i])), "}}");
+  out += "]}},\"results\":[";
+  bool isFirst = true;
+  for (const Counted &one : all) {
+    const Finding &finding = one.finding;
+    const auto rule = std::find(rules.begin(), rules.end(), finding.kind) - rules.begin();
+    std::string message = finding.message;
+    if (!finding.where.empty())
+      message += concat("; in ", finding.where);
+    if (!finding.fix.empty())
+      message += concat(". ", finding.fix);
+    out += concat(isFirst ? "\n" : ",\n", "{\"ruleId\":", quoted(nameOf(finding.kind)),
+                  ",\"ruleIndex\":", rule,
+                  ",\"level\":\"error\",\"message\":{\"text\":", quoted(message),
+                  "},\"occurrenceCount\":", one.count, ",\"locations\":[");
+    isFirst = false;
+    if (!finding.parties.empty())
+      out += locationSarif(finding, finding.parties[0]);
+    out += "]";
+    if (finding.parties.size() > 1) {
+      out += ",\"relatedLocations\":[";
+      for (size_t i = 1; i < finding.parties.size(); ++i)
+        out += concat(i > 1 ? "," : "", locationSarif(finding, finding.parties[i]));
+      out += "]";
+    }
+    out += "}";
+  }
+  return out + "\n]}]}\n";
+}
+
+Status write(const Report &report, ReportFormat format, const std::string &path) {
+  const std::string text = format == ReportFormat::text   ? report.text()
+                           : format == ReportFormat::json ? report.json()
+                                                          : report.sarif();
+  if (path.empty()) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    return Status();
+  }
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out.write(text.data(), static_cast<std::streamsize>(text.size()));
+  out.close();
+  if (!out)
+    return Status(Error::checkReport, concat("the report of the checks cannot be written to '",
+                                             path, "': ", std::strerror(errno)));
+  return Status();
+}
+
+} // namespace tilewright::vgpu::check

@@ -1,0 +1,72 @@
+// Counts what a launch does.
+#ifndef TILEWRIGHT_VGPU_COUNT_COUNTER_H
+#define TILEWRIGHT_VGPU_COUNT_COUNTER_H
+
+#include "tilewright/vgpu/count/Report.h"
+#include "tilewright/vgpu/count/Timeline.h"
+#include "tilewright/vgpu/machine/Observer.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace tilewright::vgpu::count {
+
+struct CounterOptions {
+  /// Whether to record a timeline, and of how many events at most. Some 120 bytes each
+  /// in the file.
+  bool hasTimeline = false;
+  size_t mostTimelineEvents = 200000;
+};
+
+/// Counts instructions, accesses, tensor-core work and waits of one launch, by source
+/// line.
+///
+///   Counter counter({.hasTimeline = true});
+///   config.observer = &counter;
+///   TILEWRIGHT_TRY(launch(*module, "gemm", config, arguments));
+///   std::cout << counter.report().toText();
+///   std::ofstream("gemm.trace.json") << counter.timeline();
+///
+/// Costs are those of AccessModel.h: there are no caches here and no time. With a
+/// checker beside it, join both in a machine::ObserverList. A second launch starts
+/// from zero.
+class Counter : public machine::Observer {
+public:
+  explicit Counter(CounterOptions options = {});
+  ~Counter() override;
+
+  /// Of the last launch that ended.
+  const Report &report() const { return result; }
+  /// Of the last launch, as a Chrome trace that Perfetto opens; empty if none was asked for.
+  const std::string &timeline() const { return timelineText; }
+
+  void launchBegin(const machine::Grid &grid) override;
+  void launchEnd(const machine::Grid &grid) override;
+  void groupBegin(const machine::Group &group) override;
+  void groupEnd(const machine::Group &group) override;
+  void access(const machine::MemoryEvent &event) override;
+  void synchronise(const machine::SyncEvent &event) override;
+  bool countsInstructions() const override { return true; }
+  void instructionsCounted(const machine::Grid &grid,
+                           std::span<const machine::InstructionCount> counts) override;
+
+private:
+  struct Thread;
+  Thread &ofThread();
+
+  const CounterOptions options;
+  uint64_t serial = 0; // of the launch, unlike any other in the process
+  Report result;
+  std::string timelineText;
+
+  std::mutex mutex;
+  std::map<std::thread::id, std::unique_ptr<Thread>> threads;   // guarded by mutex
+  std::vector<std::pair<uint64_t, uint64_t>> instructionCounts; // guarded by mutex
+  std::unique_ptr<TimelineBudget> budget;
+};
+
+} // namespace tilewright::vgpu::count
+
+#endif // TILEWRIGHT_VGPU_COUNT_COUNTER_H

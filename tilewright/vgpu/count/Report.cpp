@@ -1,0 +1,233 @@
+#include "tilewright/vgpu/count/Report.h"
+
+#include "tilewright/support/Concat.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iomanip>
+#include <sstream>
+
+namespace tilewright::vgpu::count {
+
+using ptx::InstructionClass;
+
+namespace {
+/// Every number of MemoryCounts by its name in JSON.
+struct Field {
+  const char *name;
+  uint64_t MemoryCounts::*value;
+};
+constexpr Field memoryFields[] = {
+    {"global_requests", &MemoryCounts::globalRequests},
+    {"global_read_bytes", &MemoryCounts::globalReadBytes},
+    {"global_write_bytes", &MemoryCounts::globalWriteBytes},
+    {"global_atomic_bytes", &MemoryCounts::globalAtomicBytes},
+    {"global_sectors", &MemoryCounts::globalSectors},
+    {"global_ideal_sectors", &MemoryCounts::globalIdealSectors},
+    {"local_bytes", &MemoryCounts::localBytes},
+    {"shared_requests", &MemoryCounts::sharedRequests},
+    {"shared_read_bytes", &MemoryCounts::sharedReadBytes},
+    {"shared_write_bytes", &MemoryCounts::sharedWriteBytes},
+    {"shared_atomic_bytes", &MemoryCounts::sharedAtomicBytes},
+    {"shared_wavefronts", &MemoryCounts::sharedWavefronts},
+    {"shared_ideal_wavefronts", &MemoryCounts::sharedIdealWavefronts},
+    {"remote_shared_bytes", &MemoryCounts::remoteBytes},
+    {"async_global_bytes", &MemoryCounts::asyncGlobalBytes},
+    {"async_global_sectors", &MemoryCounts::asyncGlobalSectors},
+    {"async_shared_bytes", &MemoryCounts::asyncSharedBytes},
+    {"barrier_waits", &MemoryCounts::barrierWaits},
+    {"mbarrier_waits", &MemoryCounts::mbarrierWaits},
+    {"cluster_waits", &MemoryCounts::clusterWaits},
+    {"group_waits", &MemoryCounts::groupWaits},
+};
+} // namespace
+
+void MemoryCounts::add(const MemoryCounts &other) {
+  for (const Field &field : memoryFields)
+    this->*field.value += other.*field.value;
+}
+void Counts::add(const Counts &other) {
+  warpInstructions += other.warpInstructions;
+  threadInstructions += other.threadInstructions;
+  for (size_t i = 0; i < classCount; ++i)
+    byClass[i] += other.byClass[i];
+  memory.add(other.memory);
+  for (const auto &[type, count] : other.multiplyAdds)
+    multiplyAdds[type] += count;
+}
+
+std::string quoted(std::string_view text) {
+  std::ostringstream out;
+  out << '"';
+  for (char c : text) {
+    if (c == '"' || c == '\\')
+      out << '\\' << c;
+    else if (static_cast<unsigned char>(c) < 0x20)
+      out << "\\u" << std::hex << std::setw(4) << std::setfill('0') << int(c) << std::dec;
+    else
+      out << c;
+  }
+  out << '"';
+  return out.str();
+}
+
+// Text.
+
+static std::string percent(uint64_t part, uint64_t whole) {
+  if (whole == 0)
+    return "-";
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(1)
+      << 100.0 * static_cast<double>(part) / static_cast<double>(whole) << " %";
+  return out.str();
+}
+
+/// The lines of a file; none if it cannot be read.
+static std::vector<std::string> linesOf(const std::string &file) {
+  std::vector<std::string> lines;
+  std::ifstream in(file);
+  for (std::string line; in && std::getline(in, line);)
+    lines.push_back(line);
+  return lines;
+}
+
+static uint64_t allMultiplyAdds(const Counts &counts) {
+  uint64_t sum = 0;
+  for (const auto &[type, count] : counts.multiplyAdds)
+    sum += count;
+  return sum;
+}
+
+static void writeSummary(std::ostream &out, const Report &report) {
+  const Counts &all = report.total;
+  const MemoryCounts &memory = all.memory;
+  out << "kernel " << report.kernel << " on " << report.chip << ", grid " << listed(report.grid)
+      << " of blocks " << listed(report.block);
+  if (report.cluster[0] * report.cluster[1] * report.cluster[2] > 1)
+    out << " in clusters " << listed(report.cluster);
+  out << "\n  instructions  " << all.warpInstructions << " of warps, " << all.threadInstructions
+      << " of threads; " << percent(all.threadInstructions, 32 * all.warpInstructions)
+      << " of lanes took part\n               ";
+  for (size_t i = 0; i < classCount; ++i)
+    if (all.byClass[i])
+      out << ' ' << ptx::nameOf(static_cast<InstructionClass>(i)) << ' ' << all.byClass[i];
+  out << "\n  global        " << memory.globalReadBytes << " bytes read, "
+      << memory.globalWriteBytes << " written";
+  if (memory.globalAtomicBytes)
+    out << ", " << memory.globalAtomicBytes << " atomic";
+  out << " in " << memory.globalRequests << " requests; " << memory.globalSectors
+      << " sectors, of which " << memory.globalIdealSectors << " would do ("
+      << percent(memory.globalIdealSectors, memory.globalSectors) << ")\n";
+  out << "  shared        " << memory.sharedReadBytes << " bytes read, " << memory.sharedWriteBytes
+      << " written";
+  if (memory.sharedAtomicBytes)
+    out << ", " << memory.sharedAtomicBytes << " atomic";
+  out << " in " << memory.sharedRequests << " requests; " << memory.sharedWavefronts
+      << " wavefronts, " << memory.bankConflicts() << " of them bank conflicts\n";
+  if (memory.remoteBytes)
+    out << "                " << memory.remoteBytes << " bytes of other blocks\n";
+  if (memory.localBytes)
+    out << "  local         " << memory.localBytes << " bytes\n";
+  if (memory.asyncGlobalBytes || memory.asyncSharedBytes || report.mostBytesInFlight)
+    out << "  asynchronous  " << memory.asyncGlobalBytes << " bytes of global memory in "
+        << memory.asyncGlobalSectors << " sectors, " << memory.asyncSharedBytes
+        << " of shared memory; at most " << report.mostBytesInFlight << " bytes in flight\n";
+  for (const auto &[type, count] : all.multiplyAdds)
+    out << "  tensor cores  " << count << " multiply-adds " << type << '\n';
+  out << "  waits         " << memory.barrierWaits << " at barriers, " << memory.mbarrierWaits
+      << " at mbarriers, " << memory.clusterWaits << " of clusters, " << memory.groupWaits
+      << " for groups\n";
+}
+
+std::string Report::toText() const {
+  std::ostringstream out;
+  writeSummary(out, *this);
+  std::string file = "?";
+  std::vector<std::string> text;
+  for (const LineCounts &line : lines) {
+    if (line.file != file) {
+      file = line.file;
+      text = file.empty() ? std::vector<std::string>() : linesOf(file);
+      out << "\n"
+          << (file.empty() ? std::string("PTX text, where it names no source") : file)
+          << (text.empty() && !file.empty() ? " (cannot be read)" : "") << "\n"
+          << "    line      warps   lanes  global B   sectors     ideal   shared B  wavefronts   "
+             "ideal   multiply-adds   waits\n";
+    }
+    const Counts &counts = line.counts;
+    const MemoryCounts &memory = counts.memory;
+    auto column = [&](int width, uint64_t value) {
+      out << std::setw(width);
+      if (value)
+        out << value;
+      else
+        out << '.';
+    };
+    column(8, line.line);
+    column(11, counts.warpInstructions);
+    out << std::setw(8) << percent(counts.threadInstructions, 32 * counts.warpInstructions);
+    column(10, memory.globalReadBytes + memory.globalWriteBytes + memory.globalAtomicBytes +
+                   memory.asyncGlobalBytes);
+    column(10, memory.globalSectors + memory.asyncGlobalSectors);
+    column(10, memory.globalIdealSectors + memory.asyncGlobalSectors);
+    column(11, memory.sharedReadBytes + memory.sharedWriteBytes + memory.sharedAtomicBytes +
+                   memory.asyncSharedBytes);
+    column(12, memory.sharedWavefronts);
+    column(8, memory.sharedIdealWavefronts);
+    column(16, allMultiplyAdds(counts));
+    column(8, memory.waits());
+    if (line.line > 0 && line.line <= text.size())
+      out << "  | " << text[line.line - 1];
+    out << '\n';
+  }
+  return out.str();
+}
+
+// JSON.
+
+static void writeCounts(std::ostream &out, const Counts &counts) {
+  out << "\"warp_instructions\":" << counts.warpInstructions
+      << ",\"thread_instructions\":" << counts.threadInstructions << ",\"by_class\":{";
+  const char *comma = "";
+  for (size_t i = 0; i < classCount; ++i)
+    if (counts.byClass[i]) {
+      out << comma << quoted(ptx::nameOf(static_cast<InstructionClass>(i))) << ':'
+          << counts.byClass[i];
+      comma = ",";
+    }
+  out << '}';
+  for (const Field &field : memoryFields)
+    out << ",\"" << field.name << "\":" << counts.memory.*field.value;
+  out << ",\"bank_conflicts\":" << counts.memory.bankConflicts() << ",\"multiply_adds\":{";
+  comma = "";
+  for (const auto &[type, count] : counts.multiplyAdds) {
+    out << comma << quoted(type) << ':' << count;
+    comma = ",";
+  }
+  out << '}';
+}
+
+std::string Report::toJson() const {
+  std::ostringstream out;
+  auto dimensions = [&](const char *name, const std::array<uint32_t, 3> &dim) {
+    out << ",\"" << name << "\":[" << dim[0] << ',' << dim[1] << ',' << dim[2] << ']';
+  };
+  out << "{\"kernel\":" << quoted(kernel) << ",\"chip\":" << quoted(chip);
+  dimensions("grid", grid);
+  dimensions("block", block);
+  dimensions("cluster", cluster);
+  out << ",\"most_bytes_in_flight\":" << mostBytesInFlight << ",\"total\":{";
+  writeCounts(out, total);
+  out << "},\"lines\":[";
+  const char *comma = "";
+  for (const LineCounts &line : lines) {
+    out << comma << "\n{\"file\":" << quoted(line.file) << ",\"line\":" << line.line << ',';
+    writeCounts(out, line.counts);
+    out << '}';
+    comma = ",";
+  }
+  out << "]}\n";
+  return out.str();
+}
+
+} // namespace tilewright::vgpu::count

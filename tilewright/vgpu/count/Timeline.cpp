@@ -1,0 +1,247 @@
+#include "tilewright/vgpu/count/Timeline.h"
+
+#include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/count/Report.h"
+#include "tilewright/vgpu/machine/Warp.h"
+#include "tilewright/vgpu/ptx/InstructionTable.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tilewright::vgpu::count {
+
+using machine::AccessKind;
+using machine::AsyncId;
+using machine::Block;
+using machine::SyncEvent;
+using machine::SyncKind;
+using machine::Warp;
+
+/// Tracks of barriers come after those of warps.
+static constexpr uint64_t firstBarrierTrack = 100;
+
+uint64_t Timeline::processOf(const Warp &warp) { return warp.block->linear + 1; }
+uint64_t Timeline::warpNumber(const Warp &warp) { return warp.index; }
+
+Timeline::WarpTrack &Timeline::trackOf(const Warp &warp) {
+  const Block &block = *warp.block;
+  return tracks[(block.clusterBase + block.rank) * block.warps.size() + warp.index];
+}
+int64_t Timeline::timeOf(const Warp &warp) {
+  return static_cast<int64_t>(warp.executed) + trackOf(warp).skew;
+}
+
+void Timeline::add(const std::string &event) {
+  if (budget.take())
+    events += ",\n" + event;
+}
+
+static std::string slice(std::string_view category, std::string_view name, uint64_t process,
+                         uint64_t thread, int64_t begin, int64_t end, std::string_view key,
+                         std::string_view value) {
+  return concat("{\"ph\":\"X\",\"cat\":\"", category, "\",\"name\":", quoted(name),
+                ",\"pid\":", process, ",\"tid\":", thread, ",\"ts\":", begin,
+                ",\"dur\":", end - begin, ",\"args\":{\"", key, "\":", quoted(value), "}}");
+}
+static std::string naming(std::string_view what, uint64_t process, uint64_t thread,
+                          std::string_view name) {
+  return concat("{\"ph\":\"M\",\"name\":\"", what, "\",\"pid\":", process, ",\"tid\":", thread,
+                ",\"args\":{\"name\":", quoted(name), "}}");
+}
+
+void Timeline::groupBegin(const machine::Group &group) {
+  const size_t warps = group.blocks.front().warps.size();
+  tracks.assign(group.blocks.size() * warps, {});
+  meetings.clear();
+  phaseEnds.clear();
+  waits.clear();
+  flights.clear();
+  steps.clear();
+  for (const Block &block : group.blocks) {
+    const uint64_t process = block.linear + 1;
+    add(naming("process_name", process, 0, concat("block ", listed(block.id))));
+    for (const Warp &warp : block.warps)
+      add(naming("thread_name", process, threadOf(warp), concat("warp ", warp.index)));
+  }
+}
+
+void Timeline::groupEnd(const machine::Group &group) {
+  int64_t end = 0;
+  for (const Block &block : group.blocks)
+    for (const Warp &warp : block.warps) {
+      const int64_t time = timeOf(warp);
+      end = std::max(end, time);
+      if (const WarpTrack &track = trackOf(warp); time > track.since)
+        add(slice("work", "work", processOf(warp), threadOf(warp), track.since, time, "until",
+                  "its end"));
+    }
+  std::vector<AsyncId> left;
+  for (const auto &[id, flight] : flights)
+    left.push_back(id);
+  std::sort(left.begin(), left.end());
+  for (AsyncId id : left) {
+    flights[id].name += ", never waited for";
+    land(id, end);
+  }
+  for (auto &[process, list] : steps) {
+    std::sort(list.begin(), list.end(),
+              [](const Step &a, const Step &b) { return a.time < b.time; });
+    int64_t bytes = 0;
+    for (size_t i = 0; i < list.size(); ++i) {
+      bytes += list[i].change;
+      if (i + 1 == list.size() || list[i + 1].time != list[i].time)
+        add(concat("{\"ph\":\"C\",\"name\":\"bytes in flight\",\"pid\":", process,
+                   ",\"ts\":", list[i].time, ",\"args\":{\"bytes\":", bytes, "}}"));
+    }
+  }
+}
+
+void Timeline::waited(const Warp &warp, const machine::Op *op, const std::string &what,
+                      int64_t end) {
+  WarpTrack &track = trackOf(warp);
+  const int64_t time = timeOf(warp);
+  if (end <= time)
+    return;
+  const std::string place = describePosition(*warp.block->group->grid->program, op);
+  if (time > track.since)
+    add(slice("work", "work", processOf(warp), threadOf(warp), track.since, time, "until",
+              concat(what, " at ", place)));
+  add(slice("wait", what, processOf(warp), threadOf(warp), time, end, "at", place));
+  track.skew += end - time;
+  track.since = end;
+}
+
+void Timeline::land(AsyncId id, int64_t time) {
+  auto it = flights.find(id);
+  if (it == flights.end())
+    return;
+  const Flight &flight = it->second;
+  const int64_t end = std::max(time, flight.begin);
+  const std::string head =
+      concat("\",\"cat\":\"", flight.category, "\",\"id\":", id, ",\"pid\":", flight.block,
+             ",\"tid\":0,\"name\":", quoted(flight.name), ",\"ts\":");
+  add(concat("{\"ph\":\"b", head, flight.begin, ",\"args\":{\"bytes\":", flight.bytes, "}}"));
+  add(concat("{\"ph\":\"e", head, end, "}"));
+  if (flight.bytes) {
+    steps[flight.block].push_back({flight.begin, static_cast<int64_t>(flight.bytes)});
+    steps[flight.block].push_back({end, -static_cast<int64_t>(flight.bytes)});
+  }
+  flights.erase(it);
+}
+
+void Timeline::access(const machine::MemoryEvent &event) {
+  if (!event.async || event.kind == AccessKind::read)
+    return;
+  if (auto it = flights.find(event.async); it != flights.end())
+    it->second.bytes += uint64_t(std::popcount(event.mask)) * event.bytes;
+}
+
+uint64_t Timeline::barrierTrack(const Warp &warp, const std::string &name) {
+  const uint64_t process = processOf(warp);
+  auto [it, isNew] =
+      barrierTracks.try_emplace({process, name}, firstBarrierTrack + barrierTracks.size());
+  if (isNew)
+    add(naming("thread_name", process, it->second, name));
+  return it->second;
+}
+
+void Timeline::synchronise(const SyncEvent &event) {
+  const Warp &warp = event.warp;
+  const uint64_t block = warp.block->linear;
+  const uint64_t cluster = warp.block->group->blocks[warp.block->clusterBase].linear;
+  enum Kind : uint64_t { named, mbarrier, ofCluster };
+  auto key = [&](Kind kind, uint64_t place, uint64_t object) {
+    return std::tuple<uint64_t, uint64_t, uint64_t>(uint64_t(kind) << 60 | place, object,
+                                                    event.phase);
+  };
+  // Draws the phase on the barrier's own track, once, and lets the warp go on.
+  auto leave = [&](const auto &which, const std::string &name) {
+    auto it = meetings.find(which);
+    if (it == meetings.end())
+      return;
+    if (it->second.first >= 0) {
+      add(slice("barrier", concat("phase ", event.phase), processOf(warp), barrierTrack(warp, name),
+                it->second.first, it->second.last, "of", name));
+      it->second.first = -1;
+    }
+    waited(warp, event.op, name, it->second.last);
+  };
+  switch (event.kind) {
+  case SyncKind::barrierArrive:
+    meetings[key(named, block, event.object)].arrive(timeOf(warp));
+    break;
+  case SyncKind::barrierLeave:
+    leave(key(named, block, event.object), concat("barrier ", event.object));
+    break;
+  case SyncKind::clusterArrive:
+    meetings[key(ofCluster, cluster, 0)].arrive(timeOf(warp));
+    break;
+  case SyncKind::clusterLeave:
+    leave(key(ofCluster, cluster, 0), "cluster");
+    break;
+  case SyncKind::mbarrierArrive:
+  case SyncKind::mbarrierComplete: {
+    int64_t time = timeOf(warp);
+    if (auto it = flights.find(event.async); event.async && it != flights.end())
+      time = it->second.begin;
+    meetings[key(mbarrier, 0, Flights::mbarrierOf(event))].arrive(time);
+    break;
+  }
+  case SyncKind::mbarrierPhase: {
+    const auto which = key(mbarrier, 0, Flights::mbarrierOf(event));
+    const Meeting &meeting = meetings[which];
+    const std::string name = concat("mbarrier at ", event.object & machine::sharedOffsetMask);
+    add(slice("barrier", concat("phase ", event.phase), processOf(warp), barrierTrack(warp, name),
+              std::max<int64_t>(meeting.first, 0), meeting.last, "of", name));
+    phaseEnds[{Flights::mbarrierOf(event), event.phase}] = meeting.last;
+    meetings.erase(which);
+    break;
+  }
+  case SyncKind::mbarrierWait:
+    if (auto it = phaseEnds.find({Flights::mbarrierOf(event), event.phase}); it != phaseEnds.end())
+      waited(
+          warp, event.op,
+          concat("mbarrier at ", event.object & machine::sharedOffsetMask, " phase ", event.phase),
+          it->second);
+    break;
+  case SyncKind::asyncIssue: {
+    const machine::Program &program = *warp.block->group->grid->program;
+    const uint32_t number = instructionNumber(program, event.op);
+    Flight flight;
+    flight.name = number < program.instructionCount
+                      ? std::string(ptx::rowOf(instructionAt(program, number)).opcode)
+                      : "operation";
+    if (event.group == machine::GroupKind::matrix)
+      flight.category = "matrix";
+    flight.block = processOf(warp);
+    flight.begin = timeOf(warp);
+    flights[event.async] = std::move(flight);
+    break;
+  }
+  default:
+    break;
+  }
+  for (AsyncId id : waits.landed(event))
+    land(id, timeOf(warp));
+}
+
+std::string Timeline::toJson(const std::vector<const Timeline *> &timelines,
+                             const std::string &title, bool isComplete) {
+  std::string clock = "One microsecond here is one instruction of a warp. The virtual GPU has no "
+                      "time: a warp's clock counts the instructions it executed and, after a wait, "
+                      "is at least that of the last one it waited for. All blocks begin at 0. A "
+                      "copy is in flight from its issue until somebody waited for it.";
+  if (!isComplete)
+    clock += " The limit of events was reached: later blocks and events are missing.";
+  std::string text = concat("{\"displayTimeUnit\":\"ms\",\"otherData\":{\"launch\":", quoted(title),
+                            ",\"clock\":", quoted(clock), "},\"traceEvents\":[\n",
+                            naming("process_name", 0, 0, concat("about: ", title)), ",\n",
+                            naming("thread_name", 0, 1, "1 us is one instruction of a warp"), ",\n",
+                            slice("about", isComplete ? "read me" : "read me: not complete", 0, 1,
+                                  0, 1000, "clock", clock));
+  for (const Timeline *one : timelines)
+    text += one->events;
+  return text + "\n]}\n";
+}
+
+} // namespace tilewright::vgpu::count

@@ -1,0 +1,180 @@
+#include "tilewright/vgpu/machine/Deadlock.h"
+
+#include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/machine/Async.h"
+#include "tilewright/vgpu/machine/AsyncQueue.h"
+
+#include <bit>
+
+namespace tilewright::vgpu::machine {
+
+/// Who is named one by one; of the others there is a number.
+static constexpr size_t mostNamed = 20;
+
+static std::string hexOf(uint64_t value) {
+  std::ostringstream text;
+  text << "0x" << std::hex << value;
+  return text.str();
+}
+
+static std::string placeOf(const Warp &warp, uint32_t mask, const Op *op) {
+  return concat("block ", listed(warp.block->id), " warp ", warp.index, " lanes ", hexOf(mask),
+                " at ", describePosition(*warp.block->group->grid->program, op));
+}
+
+/// "warps 0, 2"; "no warp".
+static std::string warpsOf(uint32_t bits) {
+  if (bits == 0)
+    return "no warp";
+  std::string text = std::has_single_bit(bits) ? "warp " : "warps ";
+  for (uint32_t rest = bits; rest != 0; rest &= rest - 1)
+    text += concat(rest == bits ? "" : ", ", std::countr_zero(rest));
+  return text;
+}
+
+static std::string describeNamed(const Block &block, unsigned number) {
+  const NamedBarrier &barrier = block.barriers[number];
+  const uint32_t expected =
+      barrier.expected ? (barrier.expected + 31) / 32 : static_cast<uint32_t>(block.liveWarps);
+  std::string text = concat("for barrier ", number, ", where ", barrier.arrived, " of ", expected,
+                            " warps have arrived (", warpsOf(barrier.warps), ")");
+  uint32_t missing = 0, exited = 0;
+  for (const Warp &warp : block.warps) {
+    if (barrier.warps >> warp.index & 1)
+      continue;
+    (warp.alive ? missing : exited) |= 1u << warp.index;
+  }
+  for (const Warp &warp : block.warps)
+    if (warp.index < barrier.lanes.size() && barrier.lanes[warp.index] != 0)
+      text += concat("; of warp ", warp.index, " only lanes ", hexOf(barrier.lanes[warp.index]));
+  text += concat("; not ", warpsOf(missing));
+  if (exited)
+    text += concat("; ", warpsOf(exited), " exited");
+  return text + ",";
+}
+
+static std::string describeCluster(const Warp &waiting, const Group &group) {
+  const Block &block = *waiting.block;
+  uint32_t alive = 0, arrived = 0;
+  std::string missing;
+  const uint64_t blocks = volume(group.grid->cluster);
+  for (uint64_t i = 0; i < blocks; ++i)
+    for (const Warp &warp : group.blocks[block.clusterBase + i].warps) {
+      alive += static_cast<uint32_t>(std::popcount(warp.alive));
+      arrived += static_cast<uint32_t>(std::popcount(warp.alive & warp.clusterArrived));
+      if (warp.alive & ~warp.clusterArrived)
+        missing += concat(missing.empty() ? "" : ", ", "warp ", warp.index, " of block ",
+                          listed(warp.block->id));
+    }
+  return concat("for the barrier of its cluster, where ", arrived, " of ", alive,
+                " threads have arrived; not ", missing.empty() ? "any other" : missing, ",");
+}
+
+static std::string describeMbarrier(const Group &group, const Fragment &fragment) {
+  const auto *where = reinterpret_cast<const std::byte *>(fragment.object);
+  const Mbarrier barrier = Mbarrier::load(where);
+  const MbarrierRecord *record = group.async ? group.async->findRecord(where) : nullptr;
+  std::string text;
+  if (record)
+    text = concat("for phase ", record->phase, " (parity ", barrier.phase & 1, ")");
+  else
+    text = concat("for phase parity ", barrier.phase & 1);
+  text += concat(" of the mbarrier at shared offset ", fragment.address & sharedOffsetMask,
+                 " of the block of rank ",
+                 ((fragment.address & 0xff000000u) >> sharedOffsetBits) - 1, ", which has ",
+                 barrier.expected - barrier.pending, " of ", barrier.expected, " arrivals");
+  if (barrier.expected == 0)
+    text += " (it was never initialised, or was invalidated)";
+  if (barrier.bytes > 0)
+    text += concat(" and waits for ", barrier.bytes, " bytes that no operation in flight brings");
+  if (barrier.bytes < 0)
+    text += concat(" and got ", -barrier.bytes, " bytes more than anybody expects");
+  if (record) {
+    size_t count = 0;
+    for (const MbarrierRecord::Arrival &arrival : record->arrivals)
+      if (++count <= mostNamed)
+        text += concat("\n      ", arrival.isBytes ? "expects " : "has ", arrival.count,
+                       arrival.isBytes ? " bytes by " : " from each of ",
+                       placeOf(*arrival.warp, arrival.mask, arrival.op));
+    if (count > mostNamed)
+      text += concat("\n      and ", count - mostNamed, " more");
+    if (count == 0)
+      text += "\n      nobody has arrived in this phase";
+    text += "\n     ";
+  } else {
+    text += ",";
+  }
+  return text;
+}
+
+static std::string describeWait(const Warp &warp, const Fragment &fragment) {
+  switch (fragment.wait) {
+  case Wait::barrier:
+    return describeNamed(*warp.block, static_cast<unsigned>(fragment.object));
+  case Wait::lanes:
+  case Wait::warpBarrier: {
+    uint32_t elsewhere = fragment.wanted & warp.alive & ~fragment.mask;
+    return concat("for lanes ", hexOf(fragment.wanted), " of its warp, of which ", hexOf(elsewhere),
+                  " are elsewhere and ", hexOf(fragment.wanted & ~warp.alive), " have exited,");
+  }
+  case Wait::matrices: {
+    uint32_t behind = 0;
+    for (const Warp &one : matrixWarps(warp))
+      if (one.alive != 0 && one.matricesIssued < fragment.object)
+        behind |= 1u << one.index;
+    return concat("for wgmma number ", fragment.object, " of its four warps, which ",
+                  warpsOf(behind), " did not issue,");
+  }
+  case Wait::cluster:
+    return describeCluster(warp, *warp.block->group);
+  case Wait::mbarrier:
+    return describeMbarrier(*warp.block->group, fragment);
+  case Wait::none:
+    break;
+  }
+  return "for its turn";
+}
+
+Status describeDeadlock(const Group &group) {
+  std::string waiters;
+  size_t count = 0;
+  for (const Block &block : group.blocks)
+    for (const Warp &warp : block.warps)
+      for (const Fragment &fragment : warp.others) {
+        if (++count > mostNamed)
+          continue;
+        waiters += concat("\n  block ", listed(block.id), " warp ", warp.index, " lanes ",
+                          hexOf(fragment.mask), " waits ", describeWait(warp, fragment), " at ",
+                          describePosition(*group.grid->program, fragment.pc));
+      }
+  if (count > mostNamed)
+    waiters += concat("\n  and ", count - mostNamed, " more");
+  return Status(Error::vgpuDeadlock,
+                concat("no thread of the block can go on, and no asynchronous operation is in "
+                       "flight; ",
+                       count, " groups of lanes wait:", waiters));
+}
+
+Status describeLivelock(const Group &group, uint64_t steps) {
+  std::string spinners;
+  size_t count = 0;
+  for (const Block &block : group.blocks)
+    for (const Warp &warp : block.warps)
+      for (const Fragment &fragment : warp.others) {
+        if (++count > mostNamed)
+          continue;
+        spinners += concat("\n  block ", listed(block.id), " warp ", warp.index, " lanes ",
+                           hexOf(fragment.mask), fragment.wait == Wait::none ? " spins" : " waits ",
+                           fragment.wait == Wait::none ? "" : describeWait(warp, fragment), " at ",
+                           describePosition(*group.grid->program, fragment.pc));
+      }
+  if (count > mostNamed)
+    spinners += concat("\n  and ", count - mostNamed, " more");
+  return Status(Error::vgpuLivelock,
+                concat(steps,
+                       " branches were taken and no thread ended or ended a wait of "
+                       "another; ",
+                       count, " groups of lanes are left:", spinners));
+}
+
+} // namespace tilewright::vgpu::machine
