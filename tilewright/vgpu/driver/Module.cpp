@@ -28,6 +28,8 @@ static CUresult resultOf(const Status &status) {
   case Error::vgpuMachineCode:
   case Error::vgpuChip:
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  case Error::ptxLimit:
+    return CUDA_ERROR_OUT_OF_MEMORY;
   case Error::ptxVersion:
     return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
   default:

@@ -2,7 +2,6 @@
 
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/driver/Capture.h"
-#include "tilewright/vgpu/driver/Fault.h"
 #include "tilewright/vgpu/driver/Graph.h"
 #include "tilewright/vgpu/driver/Memory.h"
 #include "tilewright/vgpu/driver/Module.h"
@@ -63,11 +62,7 @@ static void run(Context &context, const KernelWork &work) {
   if (observation)
     config.observer = &observation->observer();
   const auto begin = std::chrono::steady_clock::now();
-  Status status;
-  {
-    RunningKernel running(function.name);
-    status = machine::launch(module, function.name, config, arguments);
-  }
+  Status status = machine::launch(module, function.name, config, arguments);
   noteLaunch(function.name, std::chrono::steady_clock::now() - begin);
   if (observation) {
     status = observation->finished(std::move(status));

@@ -518,5 +518,16 @@ TEST(Launch, ATrapEndsTheLaunch) {
   EXPECT_THAT(status.message(), HasSubstr("trap was executed, at k, line 5"));
 }
 
+TEST(LoadedModule, VariablesThatNoMemoryHoldsAreRefused) {
+  for (const char *size : {"1099511627776", "1073741825", "0x7fffffffffffffff"}) {
+    const std::string text = std::string(".version 7.8\n.target sm_80\n.address_size 64\n"
+                                         ".global .align 4 .b8 huge[") +
+                             size + "];\n.visible .entry k() { ret; }\n";
+    Status status = LoadedModule::create(text, "sm_80").takeStatus();
+    EXPECT_FALSE(status.isOk()) << size;
+    EXPECT_TRUE(status.error().has_value()) << size;
+  }
+}
+
 } // namespace
 } // namespace tilewright::vgpu::machine

@@ -59,6 +59,13 @@ Status LoadedModule::layoutVariables() {
     const uint64_t alignment = std::max<uint64_t>(variable.alignment, 16);
     total = (total + alignment - 1) / alignment * alignment;
     addresses[i] = total;
+    // Far below what could overflow, and enough for any table that a kernel brings along.
+    constexpr uint64_t most = uint64_t(1) << 30;
+    if (variable.size() > most || total + variable.size() > most)
+      return Status(Error::ptxLimit,
+                    concat("variable '", module.name(variable.name), "' has ", variable.size(),
+                           " bytes, and all variables of a module may have ", most,
+                           "; allocate memory and pass its address"));
     total += variable.size();
   }
   constexpr uint64_t lineBytes = 256;
