@@ -3,6 +3,7 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/driver/Capture.h"
 #include "tilewright/vgpu/driver/Functions.h"
+#include "tilewright/vgpu/driver/ObserveCheck.h"
 #include "tilewright/vgpu/driver/Pool.h"
 #include "tilewright/vgpu/driver/Stream.h"
 
@@ -28,7 +29,8 @@ static constexpr size_t alignment = 512;
 void *takeMemory(Device *device, size_t bytes) {
   const bool fits = !device || device->usedBytes.fetch_add(bytes) + bytes <= device->memoryBytes;
   void *memory = nullptr;
-  if (fits && posix_memalign(&memory, alignment, bytes) == 0)
+  // Behind it is nobody's, so that an access there can be told.
+  if (fits && posix_memalign(&memory, alignment, bytes + checkRedZone) == 0)
     return memory;
   if (device)
     device->usedBytes -= bytes;
@@ -49,6 +51,7 @@ static Device *payer(AllocationKind kind, Device *device) {
 void addOwned(OwnedMemory memory) {
   machine::allocations().add(memory.begin, memory.bytes, memory.kind,
                              memory.device ? memory.device->ordinal : -1);
+  checkAllocated(memory.begin, memory.bytes, memory.kind);
   Owned &all = owned();
   std::lock_guard lock(all.mutex);
   all.byBegin[memory.begin] = std::move(memory);
@@ -56,6 +59,7 @@ void addOwned(OwnedMemory memory) {
 
 std::optional<OwnedMemory> takeOwned(uint64_t begin) {
   machine::allocations().remove(begin);
+  checkFreed(begin);
   Owned &all = owned();
   std::lock_guard lock(all.mutex);
   auto found = all.byBegin.find(begin);

@@ -1,6 +1,7 @@
 #include "tilewright/vgpu/driver/Observe.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/driver/ObserveCheck.h"
 #include "tilewright/vgpu/driver/ObserveCount.h"
 #include "tilewright/vgpu/machine/ObserverList.h"
 
@@ -13,6 +14,14 @@ static constexpr std::array kinds{
     ObservationKind{"count",
                     "instructions, sectors, bank conflicts, tensor-core work and waits by line",
                     startCounting},
+    ObservationKind{"races", "accesses without order, missing fences, registers of wgmma",
+                    startChecking},
+    ObservationKind{"uninit", "reads of memory that nobody has written", startChecking},
+    ObservationKind{"bounds", "accesses outside of allocations", startChecking},
+    ObservationKind{"barriers", "barriers that are used wrongly, operations nobody waits for",
+                    startChecking},
+    ObservationKind{"all", "races, uninit, bounds and barriers", startChecking},
+    ObservationKind{"off", "nothing", startChecking},
 };
 
 std::span<const ObservationKind> observationKinds() { return kinds; }

@@ -20,7 +20,15 @@ static constexpr Setting table[] = {
      "memory of a device, as 512M or 8G (default: the card's, or the host's if that is less)"},
     {"TILEWRIGHT_VGPU_ARITHMETIC", "arithmetic", "exact|hopper", "of tensor cores (default exact)"},
     {"TILEWRIGHT_VGPU_CHECK", "check", "NAME,…",
-     "what to check while kernels run (default nothing)"},
+     "what to check while kernels run: races, uninit, bounds, barriers or all, and count to "
+     "count (default nothing)"},
+    {"TILEWRIGHT_VGPU_REPORT", "report", "FILE",
+     "where the checks write what they found, .json and .sarif for tools (default: standard "
+     "error)"},
+    {"TILEWRIGHT_VGPU_REPORT_FORMAT", "report-format", "text|json|sarif",
+     "of that file, if its name does not say it"},
+    {"TILEWRIGHT_VGPU_CHECK_LIMIT", "check-limit", "N",
+     "places that the checks describe (default 100)"},
     {"TILEWRIGHT_VGPU_REPORTS", "reports", "DIR",
      "folder for what counting writes; without it the table is printed"},
     {"TILEWRIGHT_VGPU_COMPLETION", "completion", "eager|latest|seeded",

@@ -6,6 +6,7 @@
 #include "tilewright/vgpu/driver/Memory.h"
 #include "tilewright/vgpu/driver/Module.h"
 #include "tilewright/vgpu/driver/Observe.h"
+#include "tilewright/vgpu/driver/ObserveCheck.h"
 #include "tilewright/vgpu/driver/Pool.h"
 #include "tilewright/vgpu/driver/Summary.h"
 #include "tilewright/vgpu/machine/Launch.h"
@@ -76,6 +77,9 @@ static void run(Context &, const CopyWork &work) {
     for (size_t y = 0; y < work.height; ++y)
       std::memmove(work.to + z * work.toSlice + y * work.toPitch,
                    work.from + z * work.fromSlice + y * work.fromPitch, work.width);
+  for (size_t z = 0; z < work.depth; ++z)
+    for (size_t y = 0; y < work.height; ++y)
+      checkWritten(work.to + z * work.toSlice + y * work.toPitch, work.width);
 }
 
 static void run(Context &, const FillWork &work) {
@@ -86,6 +90,7 @@ static void run(Context &, const FillWork &work) {
     else
       for (size_t x = 0; x < work.width; ++x)
         std::memcpy(row + x * work.elementSize, &work.value, work.elementSize);
+    checkWritten(row, work.width * work.elementSize);
   }
 }
 
