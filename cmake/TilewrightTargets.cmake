@@ -87,15 +87,18 @@ function(tilewright_test name)
   endif()
 endfunction()
 
-# tilewright_pytest(NAME FILE [ARGS …] [LABELS …] [TIMEOUT seconds])
+# tilewright_pytest(NAME FILE [ARGS …] [LABELS …] [TIMEOUT seconds] [RUNNER …] [ENVIRONMENT …])
 # A pytest file, run by CTest. Exit code 5 (no test collected) is a failure.
+#
+# RUNNER       a command that runs the command that follows it.
+# ENVIRONMENT  more variables, NAME=VALUE each.
 function(tilewright_pytest name file)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "ARGS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT" "ARGS;LABELS;RUNNER;ENVIRONMENT" ${ARGN})
   add_test(NAME ${name}
-    COMMAND ${TILEWRIGHT_PYTHON} -m pytest -q -p no:cacheprovider ${file} ${ARG_ARGS}
+    COMMAND ${ARG_RUNNER} ${TILEWRIGHT_PYTHON} -m pytest -q -p no:cacheprovider ${file} ${ARG_ARGS}
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES
-    ENVIRONMENT "TILEWRIGHT_BUILD_DIR=${CMAKE_BINARY_DIR};TILEWRIGHT_CONFORMANCE_DIR=${TILEWRIGHT_CONFORMANCE_DIR};JAX_PLATFORMS=cpu;PYTHONDONTWRITEBYTECODE=1")
+    ENVIRONMENT "TILEWRIGHT_BUILD_DIR=${CMAKE_BINARY_DIR};TILEWRIGHT_CONFORMANCE_DIR=${TILEWRIGHT_CONFORMANCE_DIR};JAX_PLATFORMS=cpu;PYTHONDONTWRITEBYTECODE=1;${ARG_ENVIRONMENT}")
   if(ARG_LABELS)
     set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
   endif()

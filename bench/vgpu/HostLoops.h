@@ -1,6 +1,6 @@
 // What the kernels of the benchmark compute, as straight loops of the host.
-#ifndef TILEWRIGHT_BENCH_VGPU_HOSTLOOPS_H
-#define TILEWRIGHT_BENCH_VGPU_HOSTLOOPS_H
+#ifndef BENCH_VGPU_HOSTLOOPS_H
+#define BENCH_VGPU_HOSTLOOPS_H
 
 #include <cstdint>
 
@@ -16,4 +16,4 @@ void hostHalfMatmul(const uint16_t *a, const uint16_t *b, float *c, int n);
 
 } // namespace tilewright::bench
 
-#endif // TILEWRIGHT_BENCH_VGPU_HOSTLOOPS_H
+#endif // BENCH_VGPU_HOSTLOOPS_H

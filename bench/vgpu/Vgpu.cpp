@@ -262,13 +262,18 @@ static Workload gemm() {
     std::memcpy(&value, &bits, 2);
     return static_cast<double>(value);
   };
+  std::vector<double> left, right;
+  for (int i = 0; i < n * n; ++i) {
+    left.push_back(widen(data->alignedA[i]));
+    right.push_back(widen(data->alignedB[i]));
+  }
   for (int i = 0; i < n; ++i)
     for (int j = 0; j < n; ++j) {
       float sum = 0;
       for (int k = 0; k < n; k += 16) {
         double products = 0;
         for (int l = k; l < k + 16; ++l)
-          products += widen(data->alignedA[i * n + l]) * widen(data->alignedB[j * n + l]);
+          products += left[i * n + l] * right[j * n + l];
         sum = static_cast<float>(static_cast<long double>(products) + sum);
       }
       data->wanted[i * n + j] = sum;
@@ -339,11 +344,13 @@ int main(int argc, char **argv) {
       giveUp("unknown option " + option);
   }
   std::vector<Row> rows;
-  for (Workload (*make)() : {softmax, matmul, gemm}) {
-    const Workload work = make();
-    if (work.name.find(only) != std::string::npos)
-      rows.push_back(measure(work, runs));
-  }
+  struct {
+    const char *name;
+    Workload (*make)();
+  } workloads[] = {{"softmax", softmax}, {"matmul", matmul}, {"gemm", gemm}};
+  for (const auto &[name, make] : workloads)
+    if (only.empty() || only == name)
+      rows.push_back(measure(make(), runs));
   print(rows);
   if (!json.empty())
     writeJson(json, rows);

@@ -37,7 +37,7 @@ def add(tmp_path):
 def test_help_lists_commands_options_and_exit_codes():
     result = tilewright("--help")
     assert result.returncode == 0
-    for text in ("run", "print", "--import.max-rank=64", "exit codes:"):
+    for text in ("run", "print", "vgpu", "--import.max-rank=64", "exit codes:"):
         assert text in result.stdout
 
 

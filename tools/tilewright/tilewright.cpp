@@ -1,6 +1,7 @@
 // tilewright: the command line. Each subcommand is a file of its own.
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
+#include "tilewright/vgpu/run/Run.h"
 #include "tools/tilewright/Command.h"
 
 #include <iostream>
@@ -54,6 +55,7 @@ static void printHelp(std::ostream &out) {
     left.resize(12, ' ');
     out << left << command->summary << "\n";
   }
+  out << "  vgpu      runs a program that needs a GPU on a virtual one, and checks its kernels\n";
   out << "\n`tilewright COMMAND --help` says more about one of them.\n\n"
          "Options, for every command (defaults shown; TILEWRIGHT_IMPORT_MAX_RANK=8 in the\n"
          "environment does the same as --import.max-rank=8):\n"
@@ -94,6 +96,9 @@ int main(int argc, char **argv) {
     printHelp(arguments.empty() ? std::cerr : std::cout);
     return arguments.empty() ? wrongUse : done;
   }
+  // A program of its own, which needs no LLVM: what follows is the flags of another program.
+  if (arguments[0] == "vgpu")
+    return vgpu::run::runCommand(std::span(arguments).subspan(1));
   const Command *command = nullptr;
   for (const Command *candidate : commands)
     if (candidate->name == arguments[0])

@@ -85,8 +85,9 @@ static std::vector<uint64_t> edgesOf(Modifier type) {
               0x4248, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00, 0xfe01, 0x7fff, 0x6400, 0x5640};
     break;
   case Modifier::bf16:
-    values = {0x0000, 0x8000, 0x0001, 0x8001, 0x007f, 0x0080, 0x3f80, 0xbf80, 0x3f81, 0x3f00,
-              0x4049, 0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7fc0, 0xffc1, 0x7fff, 0x4380, 0x4780};
+    values = {0x0000, 0x8000, 0x0001, 0x8001, 0x007f, 0x0080, 0x3f80, 0xbf80,
+              0x3f81, 0x3f00, 0x4049, 0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7fc0,
+              0xffc1, 0x7fff, 0x4380, 0x4780, 0xc302, 0xc2ff};
     break;
   case Modifier::f32:
   case Modifier::tf32:
@@ -326,7 +327,7 @@ static void runForm(Session &session, const Form &form, ReferenceFunction refere
   const std::vector<std::vector<uint64_t>> tuples = tuplesFor(written, count, session.random);
   const size_t inputs = written.reads.size();
   const size_t rows = (tuples.size() + 127) / 128 * 128;
-  std::unique_ptr<machine::LoadedModule> module =
+  std::shared_ptr<machine::LoadedModule> module =
       load(session, form, kernelFor(form, written, rows));
   if (!module)
     return;

@@ -214,7 +214,7 @@ static void runForm(Session &session, const Form &form, bool hasResult) {
       text << "st.global.b" << bits << " [%out+" << 64 + i * bytes << "], "
            << registerName(bits, 1 + i) << ";\n";
   text << "ret;\n}\n";
-  std::unique_ptr<machine::LoadedModule> module = load(session, form, text.str());
+  std::shared_ptr<machine::LoadedModule> module = load(session, form, text.str());
   if (!module)
     return;
   const uint8_t *pin = in.data();
@@ -263,7 +263,7 @@ static void runContended(Session &session, const Form &form) {
       std::to_string(bits) + " " + registerName(bits, 2) + ", " + one + ";\n" + form.name() + " " +
       (form.row->opcode == "atom" ? registerName(bits, 1) + ", " : "") + "[%out], " +
       registerName(bits, 2) + policy + ";\nret;\n}\n";
-  std::unique_ptr<machine::LoadedModule> module = load(session, form, text);
+  std::shared_ptr<machine::LoadedModule> module = load(session, form, text);
   if (!module)
     return;
   alignas(16) uint64_t out[2] = {};

@@ -47,10 +47,13 @@ std::vector<Form> formsOf(const Row &row, size_t most, std::mt19937_64 &random) 
   return forms;
 }
 
-void Coverage::addModule(const ptx::Module &module) {
-  for (const ptx::Function &function : module.functions)
+void Coverage::addModule(const ptx::Module &module, std::string_view kernel) {
+  for (const ptx::Function &function : module.functions) {
+    if (function.entry && module.name(function.name) != kernel)
+      continue;
     for (const Instruction &instruction : function.instructions)
       add(ptx::rowOf(instruction).name);
+  }
 }
 
 void Session::fail(std::string_view row, const std::string &why) {
@@ -63,8 +66,15 @@ void Session::fail(const Form &form, const std::string &why) {
   fail(form.row->name, form.name() + ": " + why);
 }
 
-std::unique_ptr<machine::LoadedModule> load(Session &session, const Form &form,
+std::shared_ptr<machine::LoadedModule> load(Session &session, const Form &form,
                                             const std::string &text) {
+  if (session.collectsCuda)
+    session.cuda.collect(form.row->name, text);
+  const std::string name = session.cuda.nameOf(text);
+  session.coverage.isThroughNvcc = !name.empty();
+  session.kernel = name.empty() ? "k" : name;
+  if (!name.empty())
+    return session.cuda.module;
   Result<std::unique_ptr<machine::LoadedModule>> module =
       machine::LoadedModule::create(text, "sm_90a");
   if (module.isOk())
@@ -75,7 +85,10 @@ std::unique_ptr<machine::LoadedModule> load(Session &session, const Form &form,
 
 bool launch(Session &session, const Form &form, machine::LoadedModule &module,
             const machine::LaunchConfig &config, std::span<const void *const> arguments) {
-  Status status = machine::launch(module, "k", config, arguments);
+  machine::LaunchConfig ordered = config;
+  ordered.completion = static_cast<machine::Completion>(session.random() % 3);
+  ordered.seed = session.random() % 100;
+  Status status = machine::launch(module, session.kernel, ordered, arguments);
   if (status.isOk())
     return true;
   session.fail(form, status.toString());

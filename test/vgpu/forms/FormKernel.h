@@ -37,20 +37,51 @@ std::vector<Form> formsOf(const Row &row, size_t most, std::mt19937_64 &random);
 /// whose results were all as expected.
 class Coverage {
 public:
-  /// Counts the rows of every instruction that `kernel` can reach in a module.
-  void addModule(const ptx::Module &module);
-  void add(std::string_view row) { ++rows[std::string(row)]; }
+  /// Counts the rows of all instructions of `kernel` and of the functions of its module.
+  void addModule(const ptx::Module &module, std::string_view kernel);
+  void add(std::string_view row) {
+    ++rows[std::string(row)];
+    if (isThroughNvcc)
+      nvccRows.insert(std::string(row));
+  }
   size_t of(std::string_view row) const {
     auto found = rows.find(std::string(row));
     return found == rows.end() ? 0 : found->second;
   }
+  bool isByNvcc(std::string_view row) const { return nvccRows.count(std::string(row)) != 0; }
+
+  bool isThroughNvcc = false; // whether what runs now was compiled by nvcc
 
 private:
   std::map<std::string, size_t> rows;
+  std::set<std::string> nvccRows;
+};
+
+/// The same kernels as CUDA C++: a kernel whose body is the text as inline PTX. nvcc
+/// compiles them, and what it makes is run in place of the text.
+class CudaKernels {
+public:
+  /// Keeps the text for write(), if it can be the body of a function: without variables
+  /// and functions of the module. A few for each row are kept.
+  void collect(std::string_view row, const std::string &text);
+  void write(const std::string &path) const;
+  /// Reads what nvcc made of it.
+  void read(const std::string &path);
+  /// The kernel for a text, if there is one.
+  std::string nameOf(const std::string &text) const;
+  std::shared_ptr<machine::LoadedModule> module;
+
+private:
+  std::map<std::string, std::string> kernels; // name to text
+  std::map<std::string, size_t> counts;       // by row
+  std::set<std::string> compiled;
 };
 
 /// What all subjects share: who failed, what was covered.
 struct Session {
+  CudaKernels cuda;
+  bool collectsCuda = false;
+  std::string kernel = "k"; // the name of the one that was loaded last
   Coverage coverage;
   std::mt19937_64 random{20260731};
   size_t perRow = 64;  // forms of a row that are tried
@@ -67,9 +98,10 @@ private:
 };
 
 /// Loads a module for a chip; a failure is told as that of `form`.
-std::unique_ptr<machine::LoadedModule> load(Session &session, const Form &form,
+std::shared_ptr<machine::LoadedModule> load(Session &session, const Form &form,
                                             const std::string &text);
-/// Launches kernel "k"; false, told, if it fails.
+/// Launches the kernel that was loaded last, with asynchronous copies completing in one of
+/// the orders that PTX allows; false, told, if it fails.
 bool launch(Session &session, const Form &form, machine::LoadedModule &module,
             const machine::LaunchConfig &config, std::span<const void *const> arguments);
 

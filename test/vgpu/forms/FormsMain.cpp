@@ -1,8 +1,10 @@
 // Executes forms of every row of the instruction table and compares with references.
 //
-//   VgpuForms [--per-row N] [--rows] [SUBJECT…]
+//   VgpuForms [--per-row N] [--rows] [--write-cuda FILE | --read-cuda FILE] [SUBJECT…]
 //
-// Prints what was covered; --rows lists every row. The exit status is 1 if a form
+// Prints what was covered; --rows lists every row. --write-cuda writes kernels of the
+// run as CUDA C++; --read-cuda takes the PTX that nvcc makes of them, and runs that in
+// their place (with the same --per-row). The exit status is 1 if a form
 // fails, or, when all subjects ran, if a row that the machine executes was not covered.
 #include "test/vgpu/forms/FormKernel.h"
 
@@ -23,15 +25,24 @@ int main(int argc, char **argv) {
                               {"memory", runMemory},
                               {"atomics", runAtomics},
                               {"warp", runWarp},
+                              {"barriers", runBarriers},
+                              {"control", runControl},
+                              {"async", runAsync},
                               {"matrix", runMatrix},
                               {"wmma", runWmma},
                               {"wgmma", runWgmma}};
   Session session;
   bool listsRows = false;
   std::set<std::string> chosen;
+  std::string written;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--per-row") == 0 && i + 1 < argc)
       session.perRow = std::strtoul(argv[++i], nullptr, 10);
+    else if (std::strcmp(argv[i], "--write-cuda") == 0 && i + 1 < argc) {
+      session.collectsCuda = true;
+      written = argv[++i];
+    } else if (std::strcmp(argv[i], "--read-cuda") == 0 && i + 1 < argc)
+      session.cuda.read(argv[++i]);
     else if (std::strcmp(argv[i], "--rows") == 0)
       listsRows = true;
     else
@@ -49,18 +60,30 @@ int main(int argc, char **argv) {
               << session.values - values << " values, " << session.failures - failures
               << " failed, " << seconds << " s" << std::endl;
   }
-  size_t covered = 0, executable = 0;
-  std::string missing;
+  if (!written.empty())
+    session.cuda.write(written);
+  size_t covered = 0, executable = 0, byNvcc = 0;
+  std::string missing, notByNvcc;
   for (const ptx::Row &row : ptx::instructionTable()) {
     const size_t times = session.coverage.of(row.name);
+    if (!ptx::unexecutedReason(row.id).empty())
+      continue;
     ++executable;
     covered += times > 0;
+    byNvcc += session.coverage.isByNvcc(row.name);
+    if (!session.coverage.isByNvcc(row.name))
+      notByNvcc += " " + std::string(row.name);
     if (times == 0)
       missing += " " + std::string(row.name);
     if (listsRows)
       std::cout << row.name << '\t' << times << '\n';
   }
-  std::cout << "rows covered: " << covered << " of " << executable << "\n";
+  std::cout << "rows executed: " << covered << " of " << executable
+            << " that the machine executes, of " << ptx::instructionTable().size()
+            << " in the table\n";
+  if (session.cuda.module)
+    std::cout << "rows executed as nvcc compiled them: " << byNvcc << " of " << executable
+              << "\nnot by nvcc:" << notByNvcc << "\n";
   if (chosen.empty() && !missing.empty())
     std::cout << "not covered:" << missing << "\n";
   return session.failures != 0 || (chosen.empty() && covered < executable);

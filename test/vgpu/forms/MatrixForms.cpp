@@ -52,7 +52,7 @@ public:
       all << "st.global.b" << resultBits << " [%out+" << i * 256 << "], "
           << registerName(resultBits, firstResult + i) << ";\n";
     all << "ret;\n}\n";
-    std::unique_ptr<machine::LoadedModule> module = forms::load(session, form, all.str());
+    std::shared_ptr<machine::LoadedModule> module = forms::load(session, form, all.str());
     if (!module)
       return false;
     out.assign(size_t(resultCount) * 32, 0);
@@ -291,7 +291,7 @@ static void runMove(Session &session, const Form &form) {
          << own(0, "%out") << "st.global.b32 [%a2], %r2;\n";
   }
   text << "ret;\n}\n";
-  std::unique_ptr<machine::LoadedModule> module = load(session, form, text.str());
+  std::shared_ptr<machine::LoadedModule> module = load(session, form, text.str());
   if (!module)
     return;
   const uint16_t *pin = in.data();

@@ -125,7 +125,7 @@ std::string kernelHead(const std::string &declarations) {
 /// Runs with 2048 bytes in and up to 4096 out.
 bool runText(Session &session, const Form &form, const std::string &text,
              const std::vector<uint8_t> &in, std::vector<uint8_t> &out) {
-  std::unique_ptr<machine::LoadedModule> module = load(session, form, text);
+  std::shared_ptr<machine::LoadedModule> module = load(session, form, text);
   if (!module)
     return false;
   out.assign(4096, 0);
@@ -375,7 +375,7 @@ static void runAddress(Session &session, const Form &form) {
     }
   }
   text += "L:\nbarrier.cluster.arrive; barrier.cluster.wait;\nret;\n}\n";
-  std::unique_ptr<machine::LoadedModule> module = load(session, form, text);
+  std::shared_ptr<machine::LoadedModule> module = load(session, form, text);
   if (!module)
     return;
   std::vector<uint32_t> out(1024);
@@ -425,7 +425,7 @@ static void runCluster(Session &session, const Form &form) {
   text +=
       "barrier.cluster.arrive; barrier.cluster.wait;\nld.shared.u32 %x4, [box]; "
       "mul.wide.u32 %a2, %x1, 4; add.u64 %out, %out, %a2; st.global.u32 [%out], %x4;\nret;\n}\n";
-  std::unique_ptr<machine::LoadedModule> module = load(session, form, text);
+  std::shared_ptr<machine::LoadedModule> module = load(session, form, text);
   if (!module)
     return;
   uint32_t out[4] = {9, 9, 9, 9};

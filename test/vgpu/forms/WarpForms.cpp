@@ -171,7 +171,7 @@ static void runForm(Session &session, const Form &form, uint32_t members) {
   }
   text << "selp.u32 %x5, 1, 0, %p1; st.global.b32 [%out], %r1; st.global.b32 [%out+8], %x5;\n"
           "L:\nret;\n}\n";
-  std::unique_ptr<machine::LoadedModule> module = load(session, form, text.str());
+  std::shared_ptr<machine::LoadedModule> module = load(session, form, text.str());
   if (!module)
     return;
   std::vector<uint32_t> in(128), out(128);

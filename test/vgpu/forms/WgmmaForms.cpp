@@ -180,7 +180,7 @@ static void runForm(Session &session, const Form &form, bool isHopper) {
   for (unsigned i = 0; i < dCount; ++i)
     text << "st.global.b32 [%out+" << i * 512 << "], %r" << i + 20 << ";\n";
   text << "ret;\n}\n";
-  std::unique_ptr<machine::LoadedModule> module = load(session, form, text.str());
+  std::shared_ptr<machine::LoadedModule> module = load(session, form, text.str());
   if (!module)
     return;
   std::vector<uint32_t> out(size_t(dCount) * 128);
@@ -212,7 +212,7 @@ static void runForm(Session &session, const Form &form, bool isHopper) {
         return;
       }
     }
-  session.coverage.addModule(module->source());
+  session.coverage.addModule(module->source(), session.kernel);
 }
 
 void runWgmma(Session &session) {

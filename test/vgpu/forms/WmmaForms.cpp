@@ -112,7 +112,7 @@ static void runForm(Session &session, const Form &form) {
        << fragmentList(instruction, 'C', 80) << ";\n";
   move("store", 'D', 120, c, dType, dByColumns, "pd");
   text << "ret;\n}\n";
-  std::unique_ptr<machine::LoadedModule> module = load(session, form, text.str());
+  std::shared_ptr<machine::LoadedModule> module = load(session, form, text.str());
   if (!module)
     return;
   const unsigned dStride = strideOf(c, dType, dByColumns);
@@ -145,7 +145,7 @@ static void runForm(Session &session, const Form &form) {
         return;
       }
     }
-  session.coverage.addModule(module->source());
+  session.coverage.addModule(module->source(), session.kernel);
 }
 
 void runWmma(Session &session) {

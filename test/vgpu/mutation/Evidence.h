@@ -1,7 +1,7 @@
 // Why a mutant that nobody complains about is harmless, shown on a log of what the
 // kernel does. Knows nothing of clocks: each reason is a rule about the log.
-#ifndef TILEWRIGHT_TEST_VGPU_MUTATION_EVIDENCE_H
-#define TILEWRIGHT_TEST_VGPU_MUTATION_EVIDENCE_H
+#ifndef TEST_VGPU_MUTATION_EVIDENCE_H
+#define TEST_VGPU_MUTATION_EVIDENCE_H
 
 #include "Mutate.h"
 
@@ -51,4 +51,4 @@ std::string whyBenign(const std::vector<Logged> &log, const Mutant &mutant);
 
 } // namespace tilewright::vgpu::mutation
 
-#endif // TILEWRIGHT_TEST_VGPU_MUTATION_EVIDENCE_H
+#endif // TEST_VGPU_MUTATION_EVIDENCE_H

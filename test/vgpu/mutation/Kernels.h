@@ -1,6 +1,6 @@
 // The kernels that are mutated: how they are launched, and what they compute.
-#ifndef TILEWRIGHT_TEST_VGPU_MUTATION_KERNELS_H
-#define TILEWRIGHT_TEST_VGPU_MUTATION_KERNELS_H
+#ifndef TEST_VGPU_MUTATION_KERNELS_H
+#define TEST_VGPU_MUTATION_KERNELS_H
 
 #include <cstdint>
 #include <functional>
@@ -35,4 +35,4 @@ Words inputOf(const Kernel &kernel);
 
 } // namespace tilewright::vgpu::mutation
 
-#endif // TILEWRIGHT_TEST_VGPU_MUTATION_KERNELS_H
+#endif // TEST_VGPU_MUTATION_KERNELS_H

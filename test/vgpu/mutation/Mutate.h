@@ -1,6 +1,6 @@
 // Mutants of a kernel: one instruction that synchronises is deleted or weakened.
-#ifndef TILEWRIGHT_TEST_VGPU_MUTATION_MUTATE_H
-#define TILEWRIGHT_TEST_VGPU_MUTATION_MUTATE_H
+#ifndef TEST_VGPU_MUTATION_MUTATE_H
+#define TEST_VGPU_MUTATION_MUTATE_H
 
 #include "tilewright/support/Status.h"
 
@@ -27,4 +27,4 @@ Result<std::vector<Mutant>> mutate(const std::string &text, std::string_view ker
 
 } // namespace tilewright::vgpu::mutation
 
-#endif // TILEWRIGHT_TEST_VGPU_MUTATION_MUTATE_H
+#endif // TEST_VGPU_MUTATION_MUTATE_H

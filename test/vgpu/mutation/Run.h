@@ -1,6 +1,6 @@
 // Runs a kernel with all checks, in a process of its own.
-#ifndef TILEWRIGHT_TEST_VGPU_MUTATION_RUN_H
-#define TILEWRIGHT_TEST_VGPU_MUTATION_RUN_H
+#ifndef TEST_VGPU_MUTATION_RUN_H
+#define TEST_VGPU_MUTATION_RUN_H
 
 #include "Evidence.h"
 #include "Kernels.h"
@@ -32,4 +32,4 @@ std::vector<Logged> logOf(const Kernel &kernel, const std::string &text);
 
 } // namespace tilewright::vgpu::mutation
 
-#endif // TILEWRIGHT_TEST_VGPU_MUTATION_RUN_H
+#endif // TEST_VGPU_MUTATION_RUN_H

@@ -66,9 +66,10 @@ def test_program(device, capability, program, results):
     error, part = max(error for error, _ in found), max(part for _, part in found)
     verdict = "pass" if part <= 1 else "FAIL"
     results.append((program, f"sm_{capability}", verdict, error, part, seconds))
+    allowed = program.tolerance
     assert verdict == "pass", (
         f"{program.name} is off by {error:.3g}, {part:.3g} times what is allowed "
-        f"({program.tolerance.relative:g} relative, {program.tolerance.absolute:g} absolute: {program.tolerance.because})"
+        f"({allowed.relative:g} relative, {allowed.absolute:g} absolute: {allowed.because})"
     )
 
 

@@ -19,12 +19,13 @@ static uint32_t byteMask(uint64_t from, uint64_t to) {
   return (count >= 32 ? ~0u : (1u << count) - 1) << from;
 }
 
-/// The lowest `count` lanes.
+/// The lowest `count` lanes or bytes.
 static uint32_t lanesBelow(uint32_t count) { return count >= 32 ? ~0u : (1u << count) - 1; }
 
 void Detector::access(const MemoryEvent &event) {
   WarpState &warp = group.warpOf(event.warp);
   if (event.async != 0) {
+    ++group.events;
     AsyncState *operation = operationOf(event.async);
     if (!operation)
       return;
@@ -301,6 +302,17 @@ void Detector::accessGlobal(const Actor &actor, const Touch &touch, const Run &r
   unlock();
 }
 
+/// Two operations of whole warps meet in many sectors; the answer is that of the first.
+Detector::Ordering Detector::orderOfOperations(const Actor &actor, const Touch &earlier,
+                                               uint32_t byte, const Touch &now) {
+  GroupState::KnownOrder &known = group.orders[earlier.op % group.orders.size()];
+  if (known.event != group.events || known.earlier != earlier.op || known.block != earlier.block ||
+      known.kind != earlier.kind)
+    known = {group.events, earlier.op, earlier.block, earlier.kind,
+             static_cast<uint8_t>(orderOf(actor, earlier, byte, now))};
+  return static_cast<Ordering>(known.ordering);
+}
+
 void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now, uint32_t mask,
                            uint64_t address) {
   const bool isRead = now.isRead();
@@ -318,7 +330,7 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now,
   };
   // What many blocks read is seldom written, and then by one that none of them is
   // ordered with. While no flag orders blocks at all, some of the readers are enough.
-  constexpr uint32_t mostForeignReaders = 4;
+  constexpr uint32_t mostForeignReaders = 2;
   const bool isForeignReader = isRead && now.op == 0 && !now.isStrong && group.blocks.size() == 1 &&
                                launch.flagCount.load(std::memory_order_relaxed) == 0;
   uint32_t foreignReaders = 0, lastForeign = 0;
@@ -374,15 +386,13 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now,
     } else {
       const uint32_t step =
           1u << std::min<uint32_t>(std::min<uint32_t>(earlier.laneShift, now.laneShift), 5);
-      uint32_t seen = 0;
-      for (uint32_t rest = overlap; rest != 0; rest &= rest - 1) {
+      for (uint32_t rest = overlap; rest != 0;) {
         const auto byte = static_cast<uint32_t>(std::countr_zero(rest));
         // Bytes of the same two lanes are asked about once.
-        const uint32_t cell = byte / step;
-        if (seen >> cell & 1)
-          continue;
-        seen |= 1u << cell;
-        const Ordering ordering = orderOf(actor, earlier, byte, now);
+        rest &= ~(lanesBelow(step) << (byte & ~(step - 1)));
+        const Ordering ordering = earlier.isLaneless && now.isLaneless
+                                      ? orderOfOperations(actor, earlier, byte, now)
+                                      : orderOf(actor, earlier, byte, now);
         if (ordering == Ordering::ordered)
           continue;
         allOrdered = false;

@@ -87,6 +87,8 @@ public:
   enum class Ordering : uint8_t { ordered, unfenced, unordered };
   Ordering orderOf(const Actor &actor, const Touch &earlier, uint32_t byte, const Touch &now) const;
   bool areMorallyStrong(const Actor &actor, const Touch &earlier, const Touch &now) const;
+  Ordering orderOfOperations(const Actor &actor, const Touch &earlier, uint32_t byte,
+                             const Touch &now);
 
 private:
   bool knows(const Actor &actor, const Clock &clock, const Touch &earlier, uint32_t byte,

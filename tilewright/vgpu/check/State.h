@@ -184,6 +184,14 @@ struct GroupState {
   std::unordered_map<uint32_t, std::unique_ptr<AsyncState>> operations;
   std::unordered_map<uint64_t, Flag> flags; // in shared memory
   uint32_t mbarrierSlots = 0;
+  /// How this event's operation is ordered with earlier ones (Detector::Ordering).
+  struct KnownOrder {
+    uint64_t event = 0;
+    uint32_t earlier = 0, block = 0;
+    uint8_t kind = 0, ordering = 0;
+  };
+  std::array<KnownOrder, 16> orders;
+  uint64_t events = 0; // by asynchronous operations
   /// Pages that were looked up; they stay where they are while a launch runs.
   struct KnownPage {
     uint64_t number = ~uint64_t(0);

@@ -17,7 +17,6 @@ struct Capture {
   uint64_t id = 0;
   std::thread::id owner;
   const Context *context = nullptr;
-  bool isOwnGraph = true; // false: begun with cuStreamBeginCaptureToGraph
   std::weak_ptr<Stream> origin;
   std::atomic<bool> isInvalid = false;
 
@@ -25,6 +24,7 @@ struct Capture {
   std::vector<std::weak_ptr<Stream>> forked; // guarded by mutex; all but the origin
 };
 
+bool isCapturing(Stream &stream);
 // Each of these adds to the graph and sets `isDone` if the stream is captured.
 CUresult captureWork(const std::shared_ptr<Stream> &stream, const Work &work, bool &isDone);
 CUresult captureRecord(const std::shared_ptr<Stream> &stream, const std::shared_ptr<Event> &event,

@@ -424,7 +424,7 @@ enum CUtensorMapFloatOOBfill : int {
   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0,
   CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA = 1,
 };
-struct alignas(128) CUtensorMap {
+struct alignas(64) CUtensorMap {
   uint64_t opaque[16];
 };
 

@@ -49,9 +49,9 @@ constexpr bool worksWithoutInit(std::string_view name) {
 std::span<const Export> exports() {
   static const Export table[] = {
 #include "tilewright/vgpu/driver/Functions.def"
-      //       // Since 12.0 the name means the function with flags.
-      //       {"cuGraphInstantiate", "cuGraphInstantiateWithFlags", 12000,
-      //        reinterpret_cast<void *>(&cuGraphInstantiateWithFlags), nullptr},
+      // Since 12.0 the name means the function with flags.
+      {"cuGraphInstantiate", "cuGraphInstantiateWithFlags", 12000,
+       reinterpret_cast<void *>(&cuGraphInstantiateWithFlags), nullptr},
   };
   return table;
 }

@@ -11,17 +11,16 @@ namespace tilewright::vgpu::driver {
 
 // One row for each kind that exists; `start` makes what watches one launch.
 static constexpr std::array kinds{
+    ObservationKind{"all", "all four checks", startChecking},
+    ObservationKind{"races", "accesses that nothing orders, missing fences, registers of wgmma",
+                    startChecking},
+    ObservationKind{"uninit", "reads of shared and device memory that nobody wrote", startChecking},
+    ObservationKind{"bounds", "accesses next to allocations and behind their end", startChecking},
+    ObservationKind{"barriers", "barriers that are used in ways PTX does not define",
+                    startChecking},
     ObservationKind{"count",
                     "instructions, sectors, bank conflicts, tensor-core work and waits by line",
                     startCounting},
-    ObservationKind{"races", "accesses without order, missing fences, registers of wgmma",
-                    startChecking},
-    ObservationKind{"uninit", "reads of memory that nobody has written", startChecking},
-    ObservationKind{"bounds", "accesses outside of allocations", startChecking},
-    ObservationKind{"barriers", "barriers that are used wrongly, operations nobody waits for",
-                    startChecking},
-    ObservationKind{"all", "races, uninit, bounds and barriers", startChecking},
-    ObservationKind{"off", "nothing", startChecking},
 };
 
 std::span<const ObservationKind> observationKinds() { return kinds; }
@@ -56,6 +55,12 @@ public:
       status = one->finished(std::move(status));
     return status;
   }
+  std::string report() const override {
+    std::string text;
+    for (const auto &one : all)
+      text += one->report();
+    return text;
+  }
 
 private:
   static std::vector<machine::Observer *>
@@ -73,10 +78,15 @@ private:
 std::unique_ptr<Observation> startObservation(const std::vector<std::string> &names,
                                               const LaunchFacts &facts) {
   std::vector<std::unique_ptr<Observation>> all;
-  for (const std::string &name : names)
-    if (const ObservationKind *kind = findKind(name))
-      if (std::unique_ptr<Observation> one = kind->start(facts))
-        all.push_back(std::move(one));
+  std::vector<decltype(ObservationKind::start)> started; // several checks are one observation
+  for (const std::string &name : names) {
+    const ObservationKind *kind = findKind(name);
+    if (!kind || std::find(started.begin(), started.end(), kind->start) != started.end())
+      continue;
+    started.push_back(kind->start);
+    if (std::unique_ptr<Observation> one = kind->start(facts))
+      all.push_back(std::move(one));
+  }
   if (all.size() > 1)
     return std::make_unique<Several>(std::move(all));
   return all.empty() ? nullptr : std::move(all.front());

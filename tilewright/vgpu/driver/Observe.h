@@ -18,9 +18,9 @@ struct LaunchFacts {
   std::string_view kernel;
   const machine::LaunchConfig &config; // with no observer yet
   int device = 0;
-  uint64_t stream = 0;           // its number
-  uint64_t number = 0;           // of the launch in this process, from 1
-  std::string_view reports = {}; // folder for files; empty: none
+  uint64_t stream = 0;          // its number
+  uint64_t number = 0;          // of the launch in this process, from 1
+  std::string_view counts = {}; // folder for what counting gives; empty: none
 };
 
 /// Watches one launch.
@@ -32,6 +32,9 @@ public:
   /// The launch ended, with its own failure or without. What it gives is the failure of
   /// the launch: `status` itself, or what was found.
   virtual Status finished(Status status) = 0;
+  /// After finished(): what was found in all launches so far, as text; empty if nothing
+  /// new was.
+  virtual std::string report() const { return ""; }
 };
 
 /// A kind of observation that TILEWRIGHT_VGPU_CHECK can name. A checker or a counter

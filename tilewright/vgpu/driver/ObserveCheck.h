@@ -1,26 +1,24 @@
-// Checks as observations of launches.
+// The checks of vgpu/check as observations of launches, over the whole process.
 #ifndef TILEWRIGHT_VGPU_DRIVER_OBSERVECHECK_H
 #define TILEWRIGHT_VGPU_DRIVER_OBSERVECHECK_H
 
 #include "tilewright/vgpu/driver/Observe.h"
-#include "tilewright/vgpu/machine/Allocations.h"
 
 namespace tilewright::vgpu::driver {
 
-/// Watches one launch with the checks that TILEWRIGHT_VGPU_CHECK names, which share
-/// what they know of memory and their report across the process. What is new is
-/// printed to standard error when the launch ends, or the file that
-/// TILEWRIGHT_VGPU_REPORT names is written anew. Null if another name of the list has
-/// started the checks of this launch already.
+/// Watches a launch with the checks that TILEWRIGHT_VGPU_CHECK names. One checker sees all
+/// launches of the process, so that a place that is wrong in each of them is told once.
+/// A launch does not fail for what was found: Observation::report() has it.
 std::unique_ptr<Observation> startChecking(const LaunchFacts &facts);
 
-/// Behind each range that the driver gives out, so that what lies there is nobody's.
-inline constexpr size_t checkRedZone = 512;
+/// The bytes before and after an allocation that nobody may touch; 0 unless bounds are
+/// checked.
+size_t redZoneBytes();
 
-/// The driver gave out memory, took it back, or wrote to it. Without checks these do nothing.
-void checkAllocated(uint64_t begin, uint64_t bytes, machine::AllocationKind kind);
-void checkFreed(uint64_t begin);
-void checkWritten(const void *begin, uint64_t bytes);
+/// What happens to memory outside of kernels. They cost nothing while no check is on.
+void tellAllocated(uint64_t begin, uint64_t bytes, bool isInitialised);
+void tellFreed(uint64_t begin);
+void tellWritten(const void *begin, uint64_t bytes);
 
 } // namespace tilewright::vgpu::driver
 

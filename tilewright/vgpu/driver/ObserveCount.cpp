@@ -32,7 +32,7 @@ namespace {
 class Counting final : public Observation {
 public:
   explicit Counting(const LaunchFacts &facts)
-      : counter({.hasTimeline = !facts.reports.empty()}), folder(facts.reports),
+      : counter({.hasTimeline = !facts.counts.empty()}), folder(facts.counts),
         stem(concat(facts.number, '-', fileName(facts.kernel))) {}
 
   machine::Observer &observer() override { return counter; }

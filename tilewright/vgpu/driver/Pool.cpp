@@ -1,6 +1,7 @@
 #include "tilewright/vgpu/driver/Pool.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/driver/Capture.h"
 #include "tilewright/vgpu/driver/Functions.h"
 #include "tilewright/vgpu/driver/Memory.h"
 #include "tilewright/vgpu/driver/Work.h"
@@ -96,7 +97,7 @@ void endUse(CUdeviceptr address) {
   }
 }
 
-void dropGraphMemory(CUdeviceptr address) {
+static void dropGraphMemory(CUdeviceptr address) {
   std::optional<OwnedMemory> memory = ownedAt(address);
   if (!memory || !memory->isOfGraph)
     return;
@@ -109,6 +110,11 @@ void dropGraphMemory(CUdeviceptr address) {
   std::lock_guard lock(memory->pool->mutex);
   memory->pool->kept.emplace(rounded(memory->bytes), reinterpret_cast<void *>(address));
   trim(*memory->pool, std::max(memory->pool->threshold, memory->pool->used));
+}
+
+std::shared_ptr<void> reservationOf(CUdeviceptr address) {
+  return {reinterpret_cast<void *>(address),
+          [](void *memory) { dropGraphMemory(reinterpret_cast<CUdeviceptr>(memory)); }};
 }
 
 static CUresult needPool(CUmemoryPool handle, std::shared_ptr<MemoryPool> &pool) {
@@ -129,19 +135,16 @@ static CUresult allocateInStream(CUdeviceptr *address, size_t bytes,
   *address = 0;
   if (bytes == 0)
     return CUDA_SUCCESS;
-  bool isCapturing = false;
-  {
-    std::lock_guard lock(stream->captureMutex);
-    isCapturing = stream->capture != nullptr;
-  }
-  VGPU_TRY(allocateFrom(pool, *stream->context, bytes, isCapturing, *address));
-  if (!isCapturing)
+  const bool isCaptured = isCapturing(*stream);
+  VGPU_TRY(allocateFrom(pool, *stream->context, bytes, isCaptured, *address));
+  if (!isCaptured)
     return CUDA_SUCCESS;
   AllocateWork work;
   work.asked.poolProps = pool->properties;
   work.asked.bytesize = bytes;
   work.asked.dptr = *address;
   work.pool = pool;
+  work.reservation = reservationOf(*address);
   return submit(stream, std::move(work));
 }
 

@@ -32,8 +32,8 @@ CUresult allocateFrom(const std::shared_ptr<MemoryPool> &pool, Context &context,
 /// A node that allocates, or a free, is reached.
 void startUse(CUdeviceptr address, MemoryPool &pool);
 void endUse(CUdeviceptr address);
-/// The graph that reserved it is gone.
-void dropGraphMemory(CUdeviceptr address);
+/// Something that keeps memory of a graph reserved as long as it lives.
+std::shared_ptr<void> reservationOf(CUdeviceptr address);
 
 } // namespace tilewright::vgpu::driver
 

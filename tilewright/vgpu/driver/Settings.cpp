@@ -1,6 +1,7 @@
 #include "tilewright/vgpu/driver/Settings.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/check/Checker.h"
 
 #include <algorithm>
 #include <charconv>
@@ -20,21 +21,14 @@ static constexpr Setting table[] = {
      "memory of a device, as 512M or 8G (default: the card's, or the host's if that is less)"},
     {"TILEWRIGHT_VGPU_ARITHMETIC", "arithmetic", "exact|hopper", "of tensor cores (default exact)"},
     {"TILEWRIGHT_VGPU_CHECK", "check", "NAME,…",
-     "what to check while kernels run: races, uninit, bounds, barriers or all, and count to "
-     "count (default nothing)"},
+     "what to check or count while kernels run, see below (default nothing)"},
     {"TILEWRIGHT_VGPU_REPORT", "report", "FILE",
-     "where the checks write what they found, .json and .sarif for tools (default: standard "
-     "error)"},
-    {"TILEWRIGHT_VGPU_REPORT_FORMAT", "report-format", "text|json|sarif",
-     "of that file, if its name does not say it"},
-    {"TILEWRIGHT_VGPU_CHECK_LIMIT", "check-limit", "N",
-     "places that the checks describe (default 100)"},
-    {"TILEWRIGHT_VGPU_REPORTS", "reports", "DIR",
-     "folder for what counting writes; without it the table is printed"},
-    {"TILEWRIGHT_VGPU_COMPLETION", "completion", "eager|latest|seeded",
-     "when asynchronous copies and wgmma happen: at once (default), as late as can be, at random"},
-    {"TILEWRIGHT_VGPU_SEED", "seed", "N",
-     "not 0: warps run in a random order that N decides (default 0)"},
+     "what the checks found, also there: text, or by its ending .json or .sarif"},
+    {"TILEWRIGHT_VGPU_COUNTS", "counts", "DIR",
+     "folder for what counting gives (tables, JSON, timelines); without it a table is printed"},
+    {"TILEWRIGHT_VGPU_ORDER", "order", "eager|latest|seed:N",
+     "when asynchronous copies and wgmma happen: at once (default), as late as they may, or at\n"
+     "                              random, with warps in a random order as well"},
     {"TILEWRIGHT_VGPU_ASYNC", "async", "0|1",
      "1: launches in the default stream return before they are done (default 0)"},
     {"TILEWRIGHT_VGPU_STICKY", "sticky", "0|1",
@@ -129,14 +123,14 @@ Result<Settings> Settings::fromEnvironment() {
   TILEWRIGHT_ASSIGN(settings.stickyErrors, flag("TILEWRIGHT_VGPU_STICKY", true));
   TILEWRIGHT_ASSIGN(settings.verbose, flag("TILEWRIGHT_VGPU_VERBOSE", false));
   settings.checks = split(valueOf("TILEWRIGHT_VGPU_CHECK").value_or(""));
-  settings.reportDirectory = valueOf("TILEWRIGHT_VGPU_REPORTS").value_or("");
-  const std::string completion = valueOf("TILEWRIGHT_VGPU_COMPLETION").value_or("eager");
-  if (completion != "eager" && completion != "latest" && completion != "seeded")
-    return refuse("TILEWRIGHT_VGPU_COMPLETION", completion, "eager, latest or seeded");
-  settings.completion = completion == "eager"    ? machine::Completion::eager
-                        : completion == "latest" ? machine::Completion::latest
-                                                 : machine::Completion::seeded;
-  TILEWRIGHT_ASSIGN(settings.seed, number("TILEWRIGHT_VGPU_SEED", 0, 0, UINT64_MAX));
+  settings.reportPath = valueOf("TILEWRIGHT_VGPU_REPORT").value_or("");
+  settings.countDirectory = valueOf("TILEWRIGHT_VGPU_COUNTS").value_or("");
+  const std::string order = valueOf("TILEWRIGHT_VGPU_ORDER").value_or("eager");
+  check::Options options;
+  if (!options.setOrder(order).isOk())
+    return refuse("TILEWRIGHT_VGPU_ORDER", order, "eager, latest or seed: and a number");
+  settings.completion = options.completion;
+  settings.seed = options.seed;
   settings.summaryDirectory = valueOf("TILEWRIGHT_VGPU_SUMMARY").value_or("");
   return settings;
 }

@@ -22,7 +22,8 @@ struct Settings {
   bool stickyErrors = true;       // a kernel that failed makes its context useless
   bool verbose = false;           // says why a call failed
   std::vector<std::string> checks;
-  std::string reportDirectory; // empty: none
+  std::string reportPath;     // of the checks; empty: only in the summary
+  std::string countDirectory; // of counts; empty: they are printed
   machine::Completion completion = machine::Completion::eager;
   uint64_t seed = 0;
   std::string summaryDirectory; // empty: no summary

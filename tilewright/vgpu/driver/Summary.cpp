@@ -26,7 +26,7 @@ struct Notes {
   std::map<std::string, Launches, std::less<>> kernels;
   std::map<std::string, uint64_t, std::less<>> failures;
   std::set<std::string, std::less<>> missing;
-  std::vector<std::pair<std::string, std::string>> reports;
+  std::map<std::string, std::string, std::less<>> reports; // the last of each check
   Clock::time_point written;
   bool isRegistered = false;
 };
@@ -109,7 +109,7 @@ void noteMissing(std::string_view function) {
 void noteReport(std::string_view check, std::string_view text) {
   Notes &all = notes();
   std::lock_guard lock(all.mutex);
-  all.reports.emplace_back(check, text);
+  all.reports[std::string(check)] = text;
   noted(all, true);
 }
 

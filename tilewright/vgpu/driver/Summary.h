@@ -16,7 +16,7 @@ void noteLaunch(std::string_view kernel, std::chrono::nanoseconds time);
 void noteFailure(std::string_view text);
 /// A function that was asked for and is not there.
 void noteMissing(std::string_view function);
-/// A report of a check, as text for people; printed by the runner only.
+/// What a check found so far, as text for people; printed by the runner only.
 void noteReport(std::string_view check, std::string_view text);
 void writeSummary();
 

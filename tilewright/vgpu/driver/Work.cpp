@@ -2,6 +2,7 @@
 
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/driver/Capture.h"
+#include "tilewright/vgpu/driver/Fault.h"
 #include "tilewright/vgpu/driver/Graph.h"
 #include "tilewright/vgpu/driver/Memory.h"
 #include "tilewright/vgpu/driver/Module.h"
@@ -45,6 +46,7 @@ static void run(Context &context, const KernelWork &work) {
   config.arithmetic = driver.settings.arithmetic;
   config.completion = driver.settings.completion;
   config.seed = driver.settings.seed;
+  config.catchesFaults = true;
   config.pool = driver.pool.get();
   std::vector<const void *> arguments;
   for (const ParameterInfo &parameter : function.parameters)
@@ -56,15 +58,22 @@ static void run(Context &context, const KernelWork &work) {
                           context.device.ordinal,
                           0,
                           ++launches,
-                          driver.settings.reportDirectory};
+                          driver.settings.countDirectory};
   std::unique_ptr<Observation> observation = startObservation(driver.settings.checks, facts);
   if (observation)
     config.observer = &observation->observer();
   const auto begin = std::chrono::steady_clock::now();
-  Status status = machine::launch(module, function.name, config, arguments);
+  Status status;
+  {
+    RunningKernel running(function.name);
+    status = machine::launch(module, function.name, config, arguments);
+  }
   noteLaunch(function.name, std::chrono::steady_clock::now() - begin);
-  if (observation)
+  if (observation) {
     status = observation->finished(std::move(status));
+    if (std::string found = observation->report(); !found.empty())
+      noteReport("checks", found);
+  }
   if (status.isOk())
     return;
   noteFailure(concat("kernel ", function.name, ", grid ", listed(work.grid), ", block ",
@@ -74,23 +83,22 @@ static void run(Context &context, const KernelWork &work) {
 
 static void run(Context &, const CopyWork &work) {
   for (size_t z = 0; z < work.depth; ++z)
-    for (size_t y = 0; y < work.height; ++y)
-      std::memmove(work.to + z * work.toSlice + y * work.toPitch,
-                   work.from + z * work.fromSlice + y * work.fromPitch, work.width);
-  for (size_t z = 0; z < work.depth; ++z)
-    for (size_t y = 0; y < work.height; ++y)
-      checkWritten(work.to + z * work.toSlice + y * work.toPitch, work.width);
+    for (size_t y = 0; y < work.height; ++y) {
+      std::byte *to = work.to + z * work.toSlice + y * work.toPitch;
+      std::memmove(to, work.from + z * work.fromSlice + y * work.fromPitch, work.width);
+      tellWritten(to, work.width);
+    }
 }
 
 static void run(Context &, const FillWork &work) {
   for (size_t y = 0; y < work.height; ++y) {
     std::byte *row = work.to + y * work.pitch;
+    tellWritten(row, work.width * work.elementSize);
     if (work.elementSize == 1)
       std::memset(row, static_cast<int>(work.value & 0xff), work.width);
     else
       for (size_t x = 0; x < work.width; ++x)
         std::memcpy(row + x * work.elementSize, &work.value, work.elementSize);
-    checkWritten(row, work.width * work.elementSize);
   }
 }
 

@@ -59,6 +59,7 @@ struct WaitWork {
 struct AllocateWork {
   CUDA_MEM_ALLOC_NODE_PARAMS asked{};
   std::shared_ptr<MemoryPool> pool;
+  std::shared_ptr<void> reservation; // the last copy of the node gives the memory back
 };
 struct FreeWork {
   CUdeviceptr address = 0;

@@ -57,8 +57,10 @@ bool AsyncQueue::issue(std::unique_ptr<AsyncOperation> operation) {
   Grid &grid = *group.grid;
   operation->id = grid.nextAsync.fetch_add(1, std::memory_order_relaxed);
   AsyncGroups &groups = groupsOf(*operation->warp);
-  if (operation->group == GroupKind::matrix)
+  if (operation->group == GroupKind::matrix) {
     groups.lastMatrixIssued = operation->id;
+    groups.matrices.push_back(operation->id);
+  }
   if (operation->group != GroupKind::none)
     groups.sequences[static_cast<size_t>(operation->group)].open.push_back(
         {operation->id, operation->mask});
@@ -171,6 +173,35 @@ void finishMatrices(Warp &warp, const std::byte *registers) {
   warp.async->registers.erase(registers);
 }
 
+std::span<Warp> matrixWarps(const Warp &warp) {
+  std::vector<Warp> &warps = warp.block->warps;
+  const size_t first = warp.index / 4 * 4;
+  return std::span(warps).subspan(first, std::min<size_t>(4, warps.size() - first));
+}
+
+bool areMatricesIssued(const Warp &warp, uint64_t count) {
+  for (const Warp &one : matrixWarps(warp))
+    if (one.alive != 0 && one.matricesIssued < count)
+      return false;
+  return true;
+}
+
+/// Those of the other warps are parts of the same operations, so they are complete too.
+static bool completeMatrices(Warp &warp, uint64_t count, std::vector<AsyncId> &ids) {
+  AsyncQueue &queue = *warp.block->group->async;
+  for (Warp &other : matrixWarps(warp)) {
+    if (&other == &warp || !other.async)
+      continue;
+    const std::vector<AsyncId> &matrices = other.async->matrices;
+    for (uint64_t i = warp.matricesWaited; i < std::min<uint64_t>(count, matrices.size()); ++i) {
+      if (!queue.complete(matrices[i]))
+        return false;
+      ids.push_back(matrices[i]);
+    }
+  }
+  return true;
+}
+
 static void commit(Warp &warp, const Op *op, uint32_t mask, GroupKind kind) {
   AsyncGroups::Sequence &sequence = groupsOf(warp).sequences[static_cast<size_t>(kind)];
   AsyncGroups::Committed group{mask, mask, {}};
@@ -191,7 +222,9 @@ static void commit(Warp &warp, const Op *op, uint32_t mask, GroupKind kind) {
               .operations = ids});
 }
 
-static bool wait(Warp &warp, const Op *op, uint32_t mask, const GroupForm &form) {
+/// `matrices`: wgmma of the warp that are waited for.
+static bool wait(Warp &warp, const Op *op, uint32_t mask, const GroupForm &form,
+                 uint64_t matrices) {
   AsyncGroups &groups = groupsOf(warp);
   AsyncGroups::Sequence &sequence = groups.sequences[static_cast<size_t>(form.kind)];
   // The newest `leave` groups of each lane may be left.
@@ -226,8 +259,11 @@ static bool wait(Warp &warp, const Op *op, uint32_t mask, const GroupForm &form)
   }
   std::erase_if(sequence.committed,
                 [](const AsyncGroups::Committed &group) { return group.mask == 0; });
-  if (form.kind == GroupKind::matrix && !ids.empty())
+  if (form.kind == GroupKind::matrix && !ids.empty()) {
     groups.lastMatrixWaited = std::max(groups.lastMatrixWaited, ids.back());
+    if (!completeMatrices(warp, matrices, ids))
+      return false;
+  }
   tell(warp, {.warp = warp,
               .op = op,
               .mask = mask,
@@ -239,15 +275,40 @@ static bool wait(Warp &warp, const Op *op, uint32_t mask, const GroupForm &form)
   return true;
 }
 
-After runGroup(Warp &warp, const Op *op, std::byte *, uint32_t, uint32_t active) {
+/// wgmma.wait_group: a warp goes on when all four have issued what it waits for, since
+/// they do it together. Without that, one that is ahead could give the tiles away which
+/// the others have not read.
+static After waitForMatrices(Warp &warp, const Op *op, uint32_t mask, uint32_t active,
+                             const GroupForm &form) {
+  std::vector<uint64_t> &commits = warp.matrixCommits;
+  uint64_t count = warp.matricesWaited;
+  if (commits.size() > form.leave) {
+    count = commits[commits.size() - 1 - form.leave];
+    if (!areMatricesIssued(warp, count)) {
+      parkFragment(warp, {op, warp.frame, mask, Wait::matrices, 0, count});
+      return After::resume;
+    }
+    commits.erase(commits.begin(), commits.end() - form.leave);
+  }
+  if (warp.block->group->async && !wait(warp, op, active, form, count))
+    return After::stop;
+  warp.matricesWaited = std::max(warp.matricesWaited, count);
+  return After::next;
+}
+
+After runGroup(Warp &warp, const Op *op, std::byte *, uint32_t mask, uint32_t active) {
   const auto &form = *static_cast<const GroupForm *>(op->extra);
+  const bool isTracked = warp.block->group->async != nullptr;
   switch (form.action) {
   case GroupAction::fence:
     ++groupsOf(warp).fences;
     tell(warp, {.warp = warp, .op = op, .mask = active, .kind = SyncKind::wgmmaFence});
     return After::next;
   case GroupAction::commit:
-    commit(warp, op, active, form.kind);
+    if (form.kind == GroupKind::matrix)
+      warp.matrixCommits.push_back(warp.matricesIssued);
+    if (isTracked)
+      commit(warp, op, active, form.kind);
     return After::next;
   case GroupAction::waitAll:
     // cp.async.wait_all is a commit and a wait for everything.
@@ -256,7 +317,9 @@ After runGroup(Warp &warp, const Op *op, std::byte *, uint32_t, uint32_t active)
   case GroupAction::wait:
     break;
   }
-  return wait(warp, op, active, form) ? After::next : After::stop;
+  if (form.kind == GroupKind::matrix)
+    return waitForMatrices(warp, op, mask, active, form);
+  return wait(warp, op, active, form, 0) ? After::next : After::stop;
 }
 
 // Registers of wgmma.

@@ -135,6 +135,7 @@ struct AsyncGroups {
   uint64_t fences = 0;          // wgmma.fence
   AsyncId lastMatrixWaited = 0; // wgmma up to it are complete
   AsyncId lastMatrixIssued = 0;
+  std::vector<AsyncId> matrices; // all wgmma of the warp
   /// By frame, and by slot in units of 64 bytes.
   std::unordered_map<const std::byte *, std::vector<MatrixRegister>> registers;
 
@@ -175,6 +176,11 @@ uint64_t addressInBlock(uint64_t address, unsigned rank);
 void checkMatrixRegisters(Warp &warp, const Op *op, const std::byte *registers, uint32_t mask);
 /// wgmma that use the registers of a frame which is given back.
 void finishMatrices(Warp &warp, const std::byte *registers);
+
+/// Whether all warps that do wgmma together with `warp` have issued the first `count`.
+bool areMatricesIssued(const Warp &warp, uint64_t count);
+/// Those warps.
+std::span<Warp> matrixWarps(const Warp &warp);
 
 /// commit_group and wait_group of all kinds, wgmma.fence.
 enum class GroupAction : uint8_t { commit, wait, waitAll, fence };

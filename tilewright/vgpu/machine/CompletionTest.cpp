@@ -532,6 +532,129 @@ W:
   }
 }
 
+TEST(Deadlock, AWarpThatLeavesTheOthersAloneWithAWgmmaIsNamed) {
+  auto module = loadText(head + R"(
+.visible .entry k() {
+  .reg .b32 %t;
+  .reg .b64 %d;
+  .reg .f32 %f<4>;
+  .reg .pred %one, %last;
+  .shared .align 1024 .b8 tiles[4096];
+  mov.u32 %t, tiles;
+  mov.u32 %t, %tid.x;
+  setp.ge.u32 %last, %t, 96;
+  setp.eq.u32 %one, %t, %t;
+  @%last bra AWAY;
+  mov.b64 %d, 0x0000001000080000;
+  wgmma.fence.sync.aligned;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %d, %d, %one, 1, 1, 0, 0;
+  wgmma.commit_group.sync.aligned;
+  wgmma.wait_group.sync.aligned 0;
+AWAY:
+  bar.sync 0;
+  ret;
+})");
+  for (const LaunchConfig &order : ordersOf({.block = {128, 1, 1}})) {
+    Status status = run(*module, "k", order);
+    EXPECT_EQ(status.error(), Error::vgpuDeadlock) << describeOrder(order);
+    EXPECT_THAT(status.message(),
+                HasSubstr("for wgmma number 1 of its four warps, which warp 3 did not issue"));
+  }
+}
+
+/// Only the first warp says that the tile may be overwritten, which is right: it has
+/// waited for a product that all four do.
+TEST(Completion, TheFourWarpsOfAProductWaitForEachOther) {
+  auto module = loadText(head + R"(
+.visible .entry k(.param .u64 in, .param .u64 out) {
+  .reg .b32 %t, %s, %full, %empty, %i, %parity;
+  .reg .b64 %p, %q, %w, %da, %db;
+  .reg .f32 %f<4>;
+  .reg .pred %yes, %p0, %producer, %first;
+  .shared .align 1024 .b8 tiles[4096];
+  .shared .align 8 .b64 barriers[2];
+  ld.param.u64 %q, [in];
+  ld.param.u64 %p, [out];
+  mov.u32 %t, %tid.x;
+  mov.u32 %s, tiles;
+  mov.u32 %full, barriers;
+  add.u32 %empty, %full, 8;
+  setp.eq.u32 %yes, %t, %t;
+  setp.eq.u32 %first, %t, 0;
+  @%first mbarrier.init.shared.b64 [%full], 1;
+  @%first mbarrier.init.shared.b64 [%empty], 1;
+  mov.f32 %f0, 0f00000000;
+  mov.f32 %f1, 0f00000000;
+  mov.f32 %f2, 0f00000000;
+  mov.f32 %f3, 0f00000000;
+  bar.sync 0;
+  mov.u32 %i, 0;
+  setp.ge.u32 %producer, %t, 128;
+  @%producer bra PRODUCE;
+  mov.b64 %da, 0x0000001000080000;
+  mov.b64 %db, 0x0000001000080080;
+CONSUME:
+  and.b32 %parity, %i, 1;
+W:
+  mbarrier.try_wait.parity.shared.b64 %p0, [%full], %parity;
+  @!%p0 bra W;
+  wgmma.fence.sync.aligned;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %da, %db, %yes, 1, 1, 0, 0;
+  wgmma.commit_group.sync.aligned;
+  wgmma.wait_group.sync.aligned 0;
+  @%first mbarrier.arrive.shared.b64 _, [%empty];
+  add.u32 %i, %i, 1;
+  setp.lt.u32 %p0, %i, 8;
+  @%p0 bra CONSUME;
+  mul.wide.u32 %w, %t, 16;
+  add.u64 %p, %p, %w;
+  st.global.v4.f32 [%p], {%f0, %f1, %f2, %f3};
+  ret;
+PRODUCE:
+  setp.ne.u32 %p0, %t, 128;
+  @%p0 exit;
+NEXT:
+  xor.b32 %parity, %i, 1;
+  and.b32 %parity, %parity, 1;
+V:
+  mbarrier.try_wait.parity.shared.b64 %p0, [%empty], %parity;
+  @!%p0 bra V;
+  mbarrier.arrive.expect_tx.shared.b64 _, [%full], 4096;
+  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%q], 4096, [%full];
+  add.u64 %q, %q, 4096;
+  add.u32 %i, %i, 1;
+  setp.lt.u32 %p0, %i, 8;
+  @%p0 bra NEXT;
+  ret;
+})");
+  // Tiles of 1, 2, 3, … in f16.
+  alignas(16) static std::array<uint16_t, 8 * 2048> in;
+  constexpr uint16_t halves[] = {0x3c00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600, 0x4700, 0x4800};
+  double expected = 0;
+  for (size_t i = 0; i < 8; ++i) {
+    std::fill_n(in.begin() + static_cast<ptrdiff_t>(2048 * i), 2048, halves[i]);
+    expected += 16.0 * double(i + 1) * double(i + 1);
+  }
+  const uint16_t *pin = in.data();
+  std::vector<float> out(512);
+  float *pout = out.data();
+  for (const LaunchConfig &order : ordersOf({.block = {160, 1, 1}})) {
+    std::fill(out.begin(), out.end(), 0.0f);
+    Status status = run(*module, "k", order, pin, pout);
+    ASSERT_TRUE(status.isOk()) << status.toString() << describeOrder(order);
+    ASSERT_EQ(out, std::vector<float>(512, float(expected))) << describeOrder(order);
+  }
+  Log log;
+  LaunchConfig config{.block = {160, 1, 1}, .observer = &log};
+  Status status = run(*module, "k", config, pin, pout);
+  ASSERT_TRUE(status.isOk()) << status.toString();
+  // Each wait is told with the parts of all four warps.
+  const std::vector<std::string> waits = log.of("asyncWait");
+  ASSERT_EQ(waits.size(), 8u * 4);
+  for (const std::string &line : waits)
+    EXPECT_EQ(std::count(line.begin(), line.end(), '+'), 4) << line;
+}
+
 TEST(Deadlock, ABarrierNamesTheWarpsThatCameAndThoseThatDidNot) {
   auto module = loadText(head + R"(
 .visible .entry k() {

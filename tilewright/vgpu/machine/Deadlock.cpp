@@ -117,6 +117,14 @@ static std::string describeWait(const Warp &warp, const Fragment &fragment) {
     return concat("for lanes ", hexOf(fragment.wanted), " of its warp, of which ", hexOf(elsewhere),
                   " are elsewhere and ", hexOf(fragment.wanted & ~warp.alive), " have exited,");
   }
+  case Wait::matrices: {
+    uint32_t behind = 0;
+    for (const Warp &one : matrixWarps(warp))
+      if (one.alive != 0 && one.matricesIssued < fragment.object)
+        behind |= 1u << one.index;
+    return concat("for wgmma number ", fragment.object, " of its four warps, which ",
+                  warpsOf(behind), " did not issue,");
+  }
   case Wait::cluster:
     return describeCluster(warp, *warp.block->group);
   case Wait::mbarrier:

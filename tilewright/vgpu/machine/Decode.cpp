@@ -378,6 +378,8 @@ Status Decoder::finishJumps() {
 }
 
 Status Decoder::decodeInstruction() {
+  if (std::string_view reason = ptx::unexecutedReason(instruction->row); !reason.empty())
+    return unsupported(reason);
   switch (handler) {
   case Handler::add:
   case Handler::addCarry:

@@ -153,8 +153,6 @@ Status Decoder::asyncCopy() {
     break;
   case Handler::cpTensorLoad:
   case Handler::cpTensorStore: {
-    if (instruction->has(Modifier::im2col) || instruction->has(Modifier::im2colNoOffs))
-      return unsupported("im2col");
     form.head.function = runTensor;
     form.isStore = handler == Handler::cpTensorStore;
     const Operand &tensor = operands[form.isStore ? 0 : 1];
@@ -230,9 +228,10 @@ Status Decoder::asyncCopy() {
 }
 
 /// Groups and fences of asynchronous operations. Where these are complete when they
-/// are issued, and nobody observes, there is nothing to do.
+/// are issued, and nobody observes, there is nothing to do, except that the warps of a
+/// wgmma wait for each other.
 Status Decoder::asyncGroup() {
-  if (!isTracked())
+  if (!isTracked() && handler != Handler::wgmmaCommit && handler != Handler::wgmmaWait)
     return Status();
   GroupForm form;
   form.head.function = runGroup;

@@ -152,6 +152,8 @@ private:
       warp.clusterGeneration = 0;
       warp.clusterArrived = 0;
       warp.async = nullptr;
+      warp.matricesIssued = warp.matricesWaited = 0;
+      warp.matrixCommits.clear();
       warp.executed = 0;
       warp.others.clear();
       warp.stop = Stop::quantum;
@@ -166,7 +168,8 @@ private:
     bool any = false;
     for (Fragment &fragment : warp.others) {
       if ((fragment.wait == Wait::mbarrier && isMbarrierReady(warp, fragment)) ||
-          (fragment.wait == Wait::cluster && isClusterReady(warp, fragment)))
+          (fragment.wait == Wait::cluster && isClusterReady(warp, fragment)) ||
+          (fragment.wait == Wait::matrices && areMatricesIssued(warp, fragment.object)))
         fragment.wait = Wait::none;
       any = any || fragment.wait == Wait::none;
     }

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <mutex>
 #include <numeric>
 #include <random>
@@ -55,6 +56,146 @@ TEST(Launch, MultipliesMatricesThroughSharedMemory) {
         sum = std::fma(a[row * n + k], b[k * n + column], sum);
       ASSERT_EQ(c[row * n + column], sum) << row << ' ' << column;
     }
+}
+
+/// Runs of loads and fma are taken as a whole unless somebody watches each access; both
+/// ways give the same bits, also of NaNs, whose payload an fma drops.
+TEST(Launch, RunsOfLoadsAndFmaAreTheSingleOperations) {
+  class Deaf final : public Observer {
+    void access(const MemoryEvent &) override {}
+    void synchronise(const SyncEvent &) override {}
+  } deaf;
+  const int n = 64;
+  std::vector<float> a = randomFloats(n * n, 1), b = randomFloats(n * n, 2);
+  a[5 * n + 7] = std::bit_cast<float>(0x7fa12345u);
+  a[40 * n + 3] = INFINITY;
+  b[3 * n + 9] = 0;
+  const float *pa = a.data(), *pb = b.data();
+  std::vector<float> first;
+  for (const char *set : {"v4", "v3", "portable"}) {
+    if (!handlersFor(set))
+      continue;
+    for (Observer *observer : {static_cast<Observer *>(nullptr), static_cast<Observer *>(&deaf)}) {
+      auto module = loadText(kernelText("tiles.ptx"));
+      std::vector<float> c(n * n);
+      float *pc = c.data();
+      Status status = run(*module, "matmul",
+                          {.grid = {n / 16, n / 16, 1},
+                           .block = {16, 16, 1},
+                           .observer = observer,
+                           .instructionSet = set},
+                          pa, pb, pc, n);
+      ASSERT_TRUE(status.isOk()) << status.toString();
+      if (first.empty()) {
+        first = c;
+        EXPECT_EQ(std::bit_cast<uint32_t>(c[5 * n]), 0x7fffffffu);
+        EXPECT_EQ(std::bit_cast<uint32_t>(c[40 * n + 9]), 0x7fffffffu);
+        EXPECT_TRUE(std::isfinite(c[0]));
+      }
+      ASSERT_EQ(std::memcmp(first.data(), c.data(), 4 * c.size()), 0) << set;
+    }
+  }
+}
+
+/// Loads through one register whose lanes are in any order, far apart, or not all there.
+TEST(Launch, LoadsThroughOneRegisterFindTheirWords) {
+  const std::string text = R"(
+.version 8.4
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 pout, .param .u32 pmul, .param .u32 pxor, .param .u32 plimit) {
+  .reg .b64 %out, %w;
+  .reg .b32 %t, %a, %m, %x, %l, %s, %v<8>;
+  .reg .pred %p;
+  .shared .align 16 .b8 memory[2048];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %m, [pmul];
+  ld.param.u32 %x, [pxor];
+  ld.param.u32 %l, [plimit];
+  mov.u32 %t, %tid.x;
+  mov.u32 %s, memory;
+  mov.u32 %v7, 0;
+FILL:
+  mad.lo.u32 %a, %v7, 128, %s;
+  mad.lo.u32 %a, %t, 4, %a;
+  mad.lo.u32 %v6, %v7, 32, %t;
+  st.shared.u32 [%a], %v6;
+  add.u32 %v7, %v7, 1;
+  setp.lt.u32 %p, %v7, 16;
+  @%p bra FILL;
+  bar.sync 0;
+  xor.b32 %a, %t, %x;
+  mul.lo.u32 %a, %a, %m;
+  add.u32 %a, %a, %s;
+  setp.lt.u32 %p, %t, %l;
+  mov.u32 %v0, 1000; mov.u32 %v1, 1000; mov.u32 %v2, 1000;
+  @%p ld.shared.u32 %v0, [%a];
+  @%p ld.shared.u32 %v1, [%a+64];
+  @%p ld.shared.u32 %v2, [%a+508];
+  add.u32 %a, %a, 4;
+  ld.shared.u32 %v3, [%a];
+  ld.shared.u32 %a, [%a+4];
+  mul.wide.u32 %w, %t, 20;
+  add.u64 %out, %out, %w;
+  st.global.u32 [%out], %v0;
+  st.global.u32 [%out+4], %v1;
+  st.global.u32 [%out+8], %v2;
+  st.global.u32 [%out+12], %v3;
+  st.global.u32 [%out+16], %a;
+  ret;
+}
+)";
+  auto module = loadText(text);
+  ASSERT_TRUE(module);
+  for (const char *set : {"v4", "v3", "portable"}) {
+    if (!handlersFor(set))
+      continue;
+    for (uint32_t multiplier : {0u, 4u, 8u, 36u, 44u})
+      for (uint32_t flip : {0u, 5u, 16u, 31u})
+        for (uint32_t limit : {32u, 20u, 0u}) {
+          std::vector<uint32_t> out(32 * 5);
+          uint32_t *pointer = out.data();
+          Status status = run(*module, "k", {.block = {32, 1, 1}, .instructionSet = set}, pointer,
+                              multiplier, flip, limit);
+          ASSERT_TRUE(status.isOk()) << status.toString();
+          for (uint32_t lane = 0; lane < 32; ++lane) {
+            const uint32_t at = (lane ^ flip) * multiplier / 4;
+            const bool isLoaded = lane < limit;
+            const uint32_t wanted[5] = {isLoaded ? at : 1000, isLoaded ? at + 16 : 1000,
+                                        isLoaded ? at + 127 : 1000, at + 1, at + 2};
+            for (int i = 0; i < 5; ++i)
+              ASSERT_EQ(out[5 * lane + i], wanted[i])
+                  << set << " " << multiplier << " " << flip << " " << limit << " lane " << lane;
+          }
+        }
+  }
+}
+
+/// What is known of a register must not let a load reach behind the end.
+TEST(Launch, LoadsThroughOneRegisterStayInside) {
+  const std::string text = R"(
+.version 8.4
+.target sm_90a
+.address_size 64
+.visible .entry k() {
+  .reg .b32 %t, %a, %v<4>;
+  .shared .align 16 .b8 memory[128];
+  mov.u32 %t, %tid.x;
+  mov.u32 %a, memory;
+  mad.lo.u32 %a, %t, 4, %a;
+  ld.shared.u32 %v0, [%a];
+  ld.shared.u32 %v1, [%a+4];
+  ret;
+}
+)";
+  auto module = loadText(text);
+  for (const char *set : {"v4", "v3", "portable"}) {
+    if (!handlersFor(set))
+      continue;
+    Status status = run(*module, "k", {.block = {32, 1, 1}, .instructionSet = set});
+    ASSERT_FALSE(status.isOk()) << set;
+    EXPECT_THAT(status.toString(), HasSubstr("line 12"));
+  }
 }
 
 TEST(Launch, SoftmaxOfRows) {

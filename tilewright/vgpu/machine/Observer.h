@@ -81,7 +81,8 @@ enum class SyncKind : uint8_t {
                       // comes after, or an earlier such arrival in place of its copies
   asyncCommit,        // group; `operations` are those that the new group has
   asyncWait,          // group, count = groups that may be left; `operations` are now complete
-                      // for the lanes in mask; isReadOnly: only their reads are
+                      // for the lanes in mask; isReadOnly: only their reads are. Of wgmma
+                      // those of all four warps, which are parts of one operation
   wgmmaFence,
   wgmmaUnfenced, // async: this wgmma uses a register, object = its slot, that other instructions
                  // touched after the last wgmma.fence, or there was no fence at all

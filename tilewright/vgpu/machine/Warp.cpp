@@ -43,6 +43,9 @@ bool chooseFragment(Warp &warp) {
     return false;
   }
   if (--warp.budget < 0) {
+    // Those that wait for each other's lanes are woken by meeting alone.
+    if (others.size() > 1)
+      mergeFragments(others);
     warp.stop = Stop::quantum;
     return false;
   }

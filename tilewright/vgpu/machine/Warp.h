@@ -47,8 +47,9 @@ enum class Wait : uint8_t {
   warpBarrier, // bar.warp.sync; `wanted` are its lanes
   barrier,     // bar.sync; `object` is its number
   cluster,     // barrier.cluster.wait; `object` is the generation it arrived in
-  mbarrier,    // try_wait; `object` is the host's address, `wanted` the phase modulo 8, or
-               // with bit 8 its parity
+  matrices, // wgmma.wait_group; `object` is how many wgmma the warps of its group must have issued
+  mbarrier, // try_wait; `object` is the host's address, `wanted` the phase modulo 8, or
+            // with bit 8 its parity
 };
 
 /// Lanes that are at the same place.
@@ -96,6 +97,10 @@ struct Warp {
   std::vector<std::vector<std::unique_ptr<Frame>>> freeFrames; // by function
   std::vector<std::unique_ptr<std::byte[]>> registerMemory;
   std::vector<std::unique_ptr<Frame>> usedFrames;
+  // wgmma is done by four warps together: how many this one has issued, how many it had
+  // when it committed groups it has not waited for, and how many it has waited for.
+  uint64_t matricesIssued = 0, matricesWaited = 0;
+  std::vector<uint64_t> matrixCommits;
   std::shared_ptr<AsyncGroups> async; // made by the first asynchronous operation
 };
 

@@ -72,11 +72,19 @@ static bool placeMatrix(Warp &warp, const Op *op, uint64_t bits, Modifier type, 
       for (unsigned l = 0; l < k; l += per)
         // b1: eight elements to a byte.
         places.push_back(descriptor.place(first + r, elementBits == 1 ? l / 8 : l, bytes, false));
+    const size_t pattern = places.size();
     places.resize(size_t(rows) * chunks);
-    for (size_t i = size_t(computed) * chunks; i < places.size(); ++i)
-      places[i] = places[i - size_t(8) * chunks] + descriptor.stride;
+    const uint32_t *from = places.data();
+    uint32_t distance = descriptor.stride;
+    for (size_t at = pattern; at < places.size(); at += pattern, distance += descriptor.stride) {
+      uint32_t *to = places.data() + at;
+      for (size_t i = 0; i < pattern; ++i)
+        to[i] = from[i] + distance;
+    }
   }
-  const uint32_t most = *std::max_element(places.begin(), places.end());
+  uint32_t most = 0;
+  for (uint32_t place : places)
+    most = std::max(most, place);
   if (uint64_t(most) + 16 > warp.sharedBytes) {
     fault(warp, op, Error::vgpuAccess,
           concat("a matrix descriptor leads to byte ", most, " of ", warp.sharedBytes,
@@ -127,6 +135,7 @@ bool performWgmma(Warp &warp, const Op *op, std::byte *registers, const WgmmaIss
 After issueMatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t active,
                   const MatrixForm &form, std::span<const uint32_t> copied, PerformMatrix perform) {
   const WgmmaIssue issue = issueWgmma(form, registers, active);
+  ++warp.matricesIssued;
   AsyncQueue *queue = warp.block->group->async.get();
   if (!queue)
     return perform(warp, op, registers, issue, 0) ? After::next : After::stop;

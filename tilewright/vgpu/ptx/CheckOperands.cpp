@@ -273,6 +273,9 @@ Status Checker::checkRegister(const OperandRule &rule, const Operand &operand,
   if (operand.kind != OperandKind::reg)
     return wrongKind(operand, rule.name, "a register");
   const Register &reg = function.registers[operand.index];
+  // How many bytes cp.async takes from the source, or whether it takes none.
+  if (row.handler == Handler::cpAsync && rule.name == "source" && reg.type == Modifier::pred)
+    return Status();
   if (operand.negated && (type != Modifier::pred || rule.written))
     return fail(Error::ptxOperandKind, operand.position, "operand ", rule.name, " of '", row.opcode,
                 "' cannot be negated with '!'");

@@ -127,6 +127,9 @@ std::string_view refusalOf(std::string_view word);
 /// Opcode and reason of every row of Refused.def.
 std::span<const std::pair<std::string_view, std::string_view>> refusedInstructions();
 
+/// Why the machine does not execute a row, by Unexecuted.def; empty if it does.
+std::string_view unexecutedReason(RowId row);
+
 /// What is wrong with the table itself, a sentence each; a test wants none.
 const std::vector<std::string> &tableProblems();
 

@@ -63,6 +63,26 @@ std::string supportPage() {
                      ".", row->version % 10, " | ", row->requirement.architecture,
                      row->requirement.specific ? "a" : "", " |\n");
   }
+  page +=
+      "\n## Not executed\n\nEvery row above is executed, and run by `test/vgpu/forms` against a "
+      "reference, except these. A module that holds\none is refused when it is loaded, with the "
+      "line.\n\n| instruction | why |\n|---|---|\n";
+  for (const Row &row : instructionTable())
+    if (std::string_view reason = unexecutedReason(row.id); !reason.empty())
+      page += concat("| `", syntaxOf(row), "` | ", reason, " |\n");
+  page +=
+      "\n## Executed with a restriction\n\n| instruction | how |\n|---|---|\n"
+      "| `multimem.*` | a multicast address has one member, this device: `ld_reduce` gives what "
+      "lies there |\n"
+      "| `fma.oob` | the NaN that means out of bounds is 0x7fff, as tensor copies fill; PTX does "
+      "not say its bits |\n"
+      "| `wmma.*` | fragments have a layout of this machine, as PTX allows; `ldmatrix` does not "
+      "make them |\n"
+      "| `prefetch`, `applypriority`, `discard`, `createpolicy`, `pmevent`, `brkpt`, "
+      "`setmaxnreg`, `griddepcontrol` | no effect that a program sees |\n"
+      "| `nanosleep` | the warp gives its turn to others |\n"
+      "| `call` of functions without a body | `vprintf`, `__assertfail`, `malloc` and `free` "
+      "(8 MB) |\n";
   page += "\n## Refused\n\nA module that holds one of these is refused, with the line.\n\n"
           "| instruction | why |\n|---|---|\n";
   for (auto [opcode, reason] : refusedInstructions())

@@ -103,10 +103,11 @@ Collected collect(const std::string &folder) {
   for (const auto &[failure, count] : totals.failures)
     text += concat("failed", times(count), ": ", failure, "\n");
   for (const auto &[check, report] : totals.reports)
-    text += concat(check, ": ", report, "\n");
+    text += concat("\n", report);
   if (!totals.missing.empty())
     text += concat("asked for and not there: ", listed(totals.missing), "\n");
   result.hasFailures = !totals.failures.empty();
+  result.hasFindings = !totals.reports.empty();
   return result;
 }
 

@@ -9,6 +9,7 @@ namespace tilewright::vgpu::run {
 struct Collected {
   std::string text; // for people; ends with a line feed
   bool hasFailures = false;
+  bool hasFindings = false; // of checks
 };
 
 /// Reads all `*.summary` of a folder.

@@ -1,9 +1,11 @@
 // What the kernels here write as assembly.
-#pragma once
+#ifndef TEST_VGPU_MUTATION_KERNELS_ASYNC_H
+#define TEST_VGPU_MUTATION_KERNELS_ASYNC_H
+
 #include <stdint.h>
 
-#define KERNEL(name, threads) \
-  extern "C" __global__ void __launch_bounds__(threads) \
+#define KERNEL(name, threads)                                                                      \
+  extern "C" __global__ void __launch_bounds__(threads)                                            \
       name(const uint32_t *__restrict__ in, uint32_t *out, uint32_t *scratch)
 
 static __device__ uint32_t address(const void *pointer) {
@@ -26,21 +28,21 @@ static __device__ void arriveRemote(uint32_t barrier) {
 static __device__ void waitFor(uint32_t barrier, uint32_t parity) {
   asm volatile("{\n.reg .pred done;\nAGAIN_%=:\n"
                "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-               "@!done bra AGAIN_%=;\n}" ::"r"(barrier), "r"(parity)
+               "@!done bra AGAIN_%=;\n}" ::"r"(barrier),
+               "r"(parity)
                : "memory");
 }
 static __device__ void waitCluster(uint32_t barrier, uint32_t parity) {
   asm volatile("{\n.reg .pred done;\nAGAIN_%=:\n"
                "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
-               "@!done bra AGAIN_%=;\n}" ::"r"(barrier), "r"(parity)
+               "@!done bra AGAIN_%=;\n}" ::"r"(barrier),
+               "r"(parity)
                : "memory");
 }
 static __device__ void fenceInit() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
-static __device__ void fenceAsync() {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
+static __device__ void fenceAsync() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 static __device__ void bulkLoad(uint32_t to, const void *from, uint32_t bytes, uint32_t barrier) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, "
                "[%3];" ::"r"(to),
@@ -97,3 +99,5 @@ static __device__ uint32_t loadRemote(uint32_t from) {
 static __device__ void storeRemote(uint32_t to, uint32_t value) {
   asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(to), "r"(value) : "memory");
 }
+
+#endif // TEST_VGPU_MUTATION_KERNELS_ASYNC_H

@@ -70,7 +70,8 @@ def multiply(a, b, c, m, n, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.conste
 def test_multiply(config):
     m, n, k = 70, 45, 100
     rng = np.random.default_rng(2)
-    a, b, c = tensor(rng.standard_normal((m, k)), np.float16), tensor(rng.standard_normal((k, n)), np.float16), tensor(np.zeros((m, n)))
+    a, b = tensor(rng.standard_normal((m, k)), np.float16), tensor(rng.standard_normal((k, n)), np.float16)
+    c = tensor(np.zeros((m, n)))
     grid = (triton.cdiv(m, config.kwargs["BM"]), triton.cdiv(n, config.kwargs["BN"]))
     multiply[grid](a, b, c, m, n, k, **config.kwargs, BK=32, num_warps=config.num_warps)
     np.testing.assert_allclose(c, a.astype(np.float64) @ b.astype(np.float64), rtol=1e-6, atol=1e-5)

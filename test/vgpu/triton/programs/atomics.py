@@ -172,6 +172,8 @@ def lock_kernel(lock, log, length, rounds):
         while tl.atomic_cas(lock, 0, 1, sem="acquire") != 0:
             pass
         end = tl.load(length, volatile=True)
+        # Every thread loads, one stores: none may load what that one stored.
+        tl.debug_barrier()
         tl.store(log + end, me)
         tl.store(length, end + 1)
         tl.debug_barrier()

@@ -20,7 +20,7 @@ def forward_kernel(
     q, k, v, out, lse, scale, length, heads, kv_heads,
     CAUSAL: tl.constexpr, WINDOW: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """One tile of queries of one head; keys and values pass by. WINDOW > 0: each sees that many keys, itself included."""
+    """One tile of queries of one head; keys and values pass by. With WINDOW each sees only so many keys."""
     head = tl.program_id(1)
     batch, h = head // heads, head % heads
     kv = batch * kv_heads + h // (heads // kv_heads)
@@ -55,7 +55,8 @@ def forward_kernel(
         acc = tl.dot(p.to(z.dtype), z, acc * fade[:, None])
         top = new_top
     inside = (rows < length)[:, None]
-    tl.store(out + head * length * D + rows[:, None] * D + d[None, :], (acc / total[:, None]).to(out.dtype.element_ty), mask=inside)
+    place = (head * length + rows)[:, None] * D + d[None, :]
+    tl.store(out + place, (acc / total[:, None]).to(out.dtype.element_ty), mask=inside)
     tl.store(lse + head * length + rows, top + tl.log2(total), mask=rows < length)
 
 
@@ -72,15 +73,17 @@ def scores_of(q, k, causal, window=0):
     return np.where(hidden, -np.inf, scores), scale
 
 
-def forward(batch, heads, length, width, kv_heads=None, causal=False, window=0, dtype=np.float16, tile=(64, 32), **options):
+def forward(
+    batch, heads, length, width, kv_heads=None, causal=False, window=0, dtype=np.float16, tile=(64, 32), **options
+):
     kv_heads = kv_heads or heads
     q = normal(batch, heads, length, width, dtype=dtype)
     k, v = (normal(batch, kv_heads, length, width, dtype=dtype) for _ in range(2))
     out, lse = empty(q.shape, dtype), empty((batch, heads, length))
     scale = 1 / np.sqrt(width)
     forward_kernel[(triton.cdiv(length, tile[0]), batch * heads)](
-        q, k, v, out, lse, scale, length, heads, kv_heads, CAUSAL=causal, WINDOW=window, D=width, BM=tile[0], BN=tile[1],
-        **options,
+        q, k, v, out, lse, scale, length, heads, kv_heads,
+        CAUSAL=causal, WINDOW=window, D=width, BM=tile[0], BN=tile[1], **options,
     )  # fmt: skip
     repeat = heads // kv_heads
     scores, _ = scores_of(q, np.repeat(k, repeat, axis=1), causal, window)
@@ -89,38 +92,38 @@ def forward(batch, heads, length, width, kv_heads=None, causal=False, window=0, 
     return q, k, v, out, lse, want, want_lse
 
 
-@program(within(1e-3, 2e-3, because=WEIGHTS_F16))
+@program(within(5e-4, 1e-3, because=WEIGHTS_F16))
 def attention_forward():
     *_, out, lse, want, want_lse = forward(1, 2, 100, 64)
     return [(out, want), (lse, want_lse)]
 
 
-@program(within(1e-3, 2e-3, because=WEIGHTS_F16))
+@program(within(5e-4, 1e-3, because=WEIGHTS_F16))
 def attention_causal():
     *_, out, lse, want, want_lse = forward(2, 2, 120, 32, causal=True)
     return [(out, want), (lse, want_lse)]
 
 
-@program(within(1e-2, 1.5e-2, because="as for f16, with the 2^-9 of bf16"))
+@program(within(4e-3, 8e-3, because="as for f16, with the 2^-8 of bf16"))
 def attention_grouped_heads_bf16():
     *_, out, lse, want, _ = forward(1, 4, 70, 64, kv_heads=2, causal=True, dtype=bfloat16)
     return out, want
 
 
-@program(within(1e-3, 2e-3, because=WEIGHTS_F16))
+@program(within(5e-4, 1e-3, because=WEIGHTS_F16))
 def attention_sliding_window():
     *_, out, lse, want, _ = forward(1, 2, 150, 32, causal=True, window=40)
     return out, want
 
 
-@program(within(1e-3, 2e-3, because=WEIGHTS_F16))
+@program(within(5e-4, 1e-3, because=WEIGHTS_F16))
 def attention_head_128():
     """A head of 128 and eight warps: on Hopper the scores and the result are wgmma of two groups of warps."""
     *_, out, lse, want, _ = forward(1, 1, 128, 128, causal=True, tile=(128, 64), num_warps=8)
     return out, want
 
 
-@program(within(1e-3, 2e-3, because=WEIGHTS_F16), slow=True)
+@program(within(5e-4, 1e-3, because=WEIGHTS_F16), slow=True)
 def attention_512():
     *_, out, lse, want, _ = forward(1, 2, 512, 64, causal=True, tile=(128, 64), num_warps=8)
     return out, want
@@ -142,7 +145,8 @@ def delta_kernel(out, dout, delta, length, D: tl.constexpr, BM: tl.constexpr):
 
 @triton.jit
 def backward_keys_kernel(
-    q, k, v, dout, dk, dv, lse, delta, scale, length, CAUSAL: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr
+    q, k, v, dout, dk, dv, lse, delta, scale, length,
+    CAUSAL: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
     """dk and dv of one tile of keys; the queries that see it pass by."""
     head = tl.program_id(1)
@@ -177,7 +181,8 @@ def backward_keys_kernel(
 
 @triton.jit
 def backward_queries_kernel(
-    q, k, v, dout, dq, lse, delta, scale, length, CAUSAL: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr
+    q, k, v, dout, dq, lse, delta, scale, length,
+    CAUSAL: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
     """dq of one tile of queries; the keys that it sees pass by."""
     head = tl.program_id(1)
@@ -229,12 +234,12 @@ def backward(causal):
 SLOPES_F16 = "p and ds are rounded to f16 (2^-11 of numbers up to 6) before 90 of them are summed"
 
 
-@program(within(2e-3, 4e-3, because=SLOPES_F16))
+@program(within(5e-4, 1.5e-3, because=SLOPES_F16))
 def attention_backward():
     return backward(causal=False)
 
 
-@program(within(2e-3, 4e-3, because=SLOPES_F16))
+@program(within(5e-4, 1.5e-3, because=SLOPES_F16))
 def attention_backward_causal():
     return backward(causal=True)
 
@@ -276,12 +281,12 @@ def by_descriptor(specialize):
     return out, scipy.special.softmax(scores, axis=-1) @ f64(v)
 
 
-@program(within(1e-3, 2e-3, because=WEIGHTS_F16))
+@program(within(5e-4, 1e-3, because=WEIGHTS_F16))
 def attention_by_descriptor():
     return by_descriptor(specialize=False)
 
 
-@program(within(1e-3, 2e-3, because=WEIGHTS_F16))
+@program(within(5e-4, 1e-3, because=WEIGHTS_F16))
 def attention_warp_specialized():
     return by_descriptor(specialize=True)
 
@@ -311,7 +316,7 @@ def fp8_kernel(q, k, v, out, scale, length, D: tl.constexpr, BM: tl.constexpr, B
     tl.store(out + rows[:, None] * D + d[None, :], acc / (256.0 * total[:, None]))
 
 
-@program(within(0.06, 0.06, because="weights are rounded to e4m3, 2^-4 of each; averages of values around 1"), needs=ADA)
+@program(within(0.02, 0.03, because="weights are rounded to e4m3, up to 2^-4 of each, which averages out"), needs=ADA)
 def attention_e4m3():
     length, width = 128, 64
     q, k = normal(length, width, dtype=float8_e4m3), normal(length, width, dtype=float8_e4m3)
@@ -325,10 +330,11 @@ def attention_e4m3():
 
 
 @triton.jit
-def paged_kernel(q, k_cache, v_cache, table, lengths, out, scale, pages_per_row, HEADS: tl.constexpr, PAGE: tl.constexpr,
-                 D: tl.constexpr):
-    """One new token for each sequence. Its keys are in pages anywhere in a pool; the query heads that share keys are rows
-    of one product."""
+def paged_kernel(
+    q, k_cache, v_cache, table, lengths, out, scale, pages_per_row,
+    HEADS: tl.constexpr, PAGE: tl.constexpr, D: tl.constexpr,
+):  # fmt: skip
+    """One new token for each sequence. Its keys are in pages anywhere in a pool; the heads are rows of one product."""
     row = tl.program_id(0)
     length = tl.load(lengths + row)
     h, d, t = tl.arange(0, HEADS), tl.arange(0, D), tl.arange(0, PAGE)
@@ -352,7 +358,7 @@ def paged_kernel(q, k_cache, v_cache, table, lengths, out, scale, pages_per_row,
     tl.store(out + (row * HEADS + h)[:, None] * D + d[None, :], acc / total[:, None])
 
 
-@program(within(1e-3, 2e-3, because=WEIGHTS_F16))
+@program(within(5e-4, 1e-3, because=WEIGHTS_F16))
 def attention_paged_decoding():
     rows, heads, page, width, pages_per_row = 5, 16, 16, 32, 6
     pool = rows * pages_per_row
@@ -393,7 +399,7 @@ def linear_kernel(q, k, v, decay, out, length, D: tl.constexpr, BM: tl.constexpr
         state = state * tl.exp2(BM * rate) + tl.dot(tl.trans(y * fall[:, None]), z, input_precision="ieee")
 
 
-@program(within(2e-6, 2e-4, because="sums of about 1000 products of f32 (32 by what has not faded) up to 40 in value"))
+@program(within(2e-6, 5e-5, because="sums of about 1000 products of f32 (32 by what has not faded) up to 40 in value"))
 def linear_attention():
     heads, length, width = 3, 96, 32
     q, k, v = (normal(heads, length, width) for _ in range(3))

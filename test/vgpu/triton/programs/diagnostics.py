@@ -13,13 +13,13 @@ def print_kernel(x, BLOCK: tl.constexpr):
 
 
 def print_numbers():
-    """Prints the squares of six numbers, in two blocks; returns the lines that are expected, in any order."""
-    x = array([1, 2, 3, 4, 5, 60000], "int32")
-    print_kernel[(3,)](x, BLOCK=2, num_warps=1)
+    """Prints squares, one number for each lane of three blocks; returns the lines that are expected, in any order."""
+    values = [7 * i for i in range(95)] + [60000]  # the last overflows
+    print_kernel[(3,)](array(values, "int32"), BLOCK=32, num_warps=1)
     lines = []
-    for i, value in enumerate(x.tolist()):
+    for i, value in enumerate(values):
         square = (value * value + 2**31) % 2**32 - 2**31
-        lines.append(f"pid ({i // 2}, 0, 0) idx ({i % 2}) square: {square}")
+        lines.append(f"pid ({i // 32}, 0, 0) idx ({i % 32:2}) square: {square}")
     return lines
 
 

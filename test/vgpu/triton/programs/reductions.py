@@ -48,7 +48,8 @@ def reduce_rows():
     x = normal(rows, columns, dtype=bfloat16)
     near_one = uniform(rows, columns, low=0.97, high=1.03)
     pairs = []
-    for kind, data, reference in (("sum", x, np.sum), ("max", x, np.max), ("min", x, np.min), ("product", near_one, np.prod)):
+    cases = [("sum", x, np.sum), ("max", x, np.max), ("min", x, np.min), ("product", near_one, np.prod)]
+    for kind, data, reference in cases:
         out = empty(rows)
         reduce_rows_kernel[(rows,)](data, out, rows, columns, KIND=kind, BLOCK=256)
         pairs.append((out, reference(f64(data), axis=1)))
@@ -154,7 +155,7 @@ def welford_kernel(x, means, variances, columns, BLOCK: tl.constexpr):
     tl.store(variances + row, square / weight)
 
 
-@program(within(5e-6, because="about ten levels of merging, each a few roundings of f32; the mean is 100 times the deviation"))
+@program(within(5e-6, because="ten levels of merging, each a few roundings of f32; the mean is 100 deviations"))
 def welford():
     rows, columns = 9, 900
     x, means, variances = array(normal(rows, columns) + 100), empty(rows), empty(rows)

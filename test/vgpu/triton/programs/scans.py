@@ -69,7 +69,7 @@ def recurrence_kernel(decay, x, out, steps, channels, STEPS: tl.constexpr, CHANN
         state = tl.sum(tl.where((t == STEPS - 1)[:, None], h, 0.0), axis=0)
 
 
-@program(within(2e-6, 4e-6, because="about ten roundings of f32 for each step that is not yet forgotten; states up to 6"))
+@program(within(2e-6, 4e-6, because="about ten roundings of f32 for each step not yet forgotten; states up to 6"))
 def linear_recurrence():
     steps, channels = 100, 40
     decay, x, out = uniform(steps, channels, low=0.5, high=0.99), normal(steps, channels), empty((steps, channels))

@@ -285,6 +285,8 @@ VGPU_INLINE Lanes<uint16_t> halfResult(uint64_t form, Lanes<uint16_t> x, Lanes<u
     break;
   case HalfOperation::ex2:
     result = narrow<brain>(exp2Lanes(brain ? flush(a) : a));
+    if (brain) // .ftz is part of the instruction
+      result = (result & uint16_t(0x7f80)) == uint16_t(0) ? result & uint16_t(0x8000) : result;
     break;
   default:
     result = narrow<brain>(approximation(Approximation::tanh, a));

@@ -620,48 +620,55 @@ static void atomicAccess(VGPU_ARGS) {
   VGPU_NEXT;
 }
 
+/// Fills in how the addresses of lanes lie to each other.
+template <typename A> VGPU_INLINE void describe(MemoryEvent &event, Lanes<A> address) {
+  const uint32_t m = event.mask, both = m & (m >> 1);
+  const Lanes<A> distance =
+      __builtin_shufflevector(address, address, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+                              16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 31) -
+      address;
+  event.hasPattern = true;
+  event.follows = maskOf(distance == A(event.bytes)) & both;
+  event.repeats = maskOf(distance == A(0)) & both;
+  const Lanes<A> highest = choose<A>(m, address, Lanes<A>(0));
+  const Lanes<A> lowest = choose<A>(m, address, ~Lanes<A>(0));
+  event.lowest = __builtin_reduce_min(lowest);
+  event.highest = __builtin_reduce_max(highest);
+}
+
 /// Tells the observer about the access that follows.
 static void observeAccess(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   if (m != 0) {
     const auto &form = *static_cast<const ObserveForm *>(op->extra);
     const AddressForm &from = form.address;
-    Lanes<uint64_t> address;
-    if (from.bytes == 4)
-      address = castLanes<uint64_t>(get<uint32_t>(registers, from.slot) +
-                                    static_cast<uint32_t>(from.offset));
-    else
-      address = get<uint64_t>(registers, from.slot) + static_cast<uint64_t>(from.offset);
     alignas(64) uint64_t addresses[32];
     auto *stored = reinterpret_cast<LanesOf<uint64_t>::Stored *>(addresses);
-    if (from.space == Space::shared) {
-      const uint64_t own = uint64_t(warp.block->rank + 1) << sharedOffsetBits;
-      const Lanes<uint64_t> tag = address & ~uint64_t(sharedOffsetMask);
-      *stored =
-          address | sharedWindow | (tag == uint64_t(0) ? Lanes<uint64_t>(own) : Lanes<uint64_t>(0));
+    MemoryEvent event{warp,      op,         m,          addresses, form.bytes,
+                      form.kind, form.proxy, form.order, form.scope};
+    if (from.space == Space::shared && from.bytes == 4) {
+      const Lanes<uint32_t> offset =
+          get<uint32_t>(registers, from.slot) + static_cast<uint32_t>(from.offset);
+      const uint32_t own = (warp.block->rank + 1) << sharedOffsetBits;
+      const Lanes<uint32_t> tagged = offset > sharedOffsetMask ? offset : offset | own;
+      *stored = castLanes<uint64_t>(tagged) | sharedWindow;
+      describe<uint32_t>(event, tagged);
+      event.lowest |= sharedWindow;
+      event.highest |= sharedWindow;
     } else {
+      const Lanes<uint64_t> address =
+          from.bytes == 4
+              ? castLanes<uint64_t>(get<uint32_t>(registers, from.slot) +
+                                    static_cast<uint32_t>(from.offset))
+              : get<uint64_t>(registers, from.slot) + static_cast<uint64_t>(from.offset);
       *stored = address;
       if (from.space != Space::global)
         for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
           const int lane = std::countr_zero(rest);
           addresses[lane] = flatAddress(warp, from.space, addresses[lane]);
         }
+      describe<uint64_t>(event, *stored);
     }
-    const Lanes<uint64_t> flat = *stored;
-    const Lanes<uint64_t> distance =
-        __builtin_shufflevector(flat, flat, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
-                                17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 31) -
-        flat;
-    const Lanes<uint64_t> first(addresses[std::countr_zero(m)]);
-    const Lanes<uint64_t> acting = choose<uint64_t>(m, flat, first);
-    const uint32_t both = m & (m >> 1);
-    MemoryEvent event{warp,      op,         m,          addresses, form.bytes,
-                      form.kind, form.proxy, form.order, form.scope};
-    event.hasPattern = true;
-    event.follows = maskOf(distance == uint64_t(form.bytes)) & both;
-    event.repeats = maskOf(distance == uint64_t(0)) & both;
-    event.lowest = __builtin_reduce_min(acting);
-    event.highest = __builtin_reduce_max(acting);
     warp.block->group->grid->observer->access(event);
   }
   VGPU_NEXT;
