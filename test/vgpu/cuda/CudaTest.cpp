@@ -76,7 +76,7 @@ TEST(System, AFailedAssertionEndsTheLaunchAndNamesThePlace) {
   Status status = run(*module, "check_values", {.block = {64, 1, 1}}, pointer);
   EXPECT_EQ(status.error(), Error::vgpuAssert);
   EXPECT_THAT(status.message(),
-              HasSubstr("system.cu:13: check_values: block [0,0,0], thread "
+              HasSubstr("system.cu:12: void check_values(const int *): block [0,0,0], thread "
                         "[37,0,0]: assertion `values[threadIdx.x] < 100` failed"));
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("thread [37,0,0]"));
 }
@@ -182,8 +182,8 @@ TEST(Cluster, AGridThatWaitsForAllOfItsBlocks) {
   EXPECT_EQ(result, std::accumulate(values.begin(), values.end(), 0));
 }
 
-TEST(Cluster, LanesWithEqualKeysFormGroups) {
-  auto module = loadFile("cluster.ptx");
+TEST(Groups, LanesWithEqualKeysFormGroups) {
+  auto module = loadFile("groups.ptx");
   ASSERT_TRUE(module);
   std::vector<int> keys(32), values(32), places(32), sums(32);
   for (int i = 0; i < 32; ++i)
@@ -201,8 +201,8 @@ TEST(Cluster, LanesWithEqualKeysFormGroups) {
   }
 }
 
-TEST(Cluster, APipelineOfAsynchronousCopiesInEveryOrder) {
-  auto module = loadFile("cluster.ptx");
+TEST(Groups, APipelineOfAsynchronousCopiesInEveryOrder) {
+  auto module = loadFile("groups.ptx");
   ASSERT_TRUE(module);
   constexpr int rows = 32;
   std::vector<float> matrix(rows * 128), sums(128);

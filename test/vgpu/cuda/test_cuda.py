@@ -33,4 +33,4 @@ def test_what_nvcc_makes_now(tmp_path):
 
 def test_stored_ptx_is_there():
     for source in HERE.glob("*.cu"):
-        assert (HERE / f"{source.stem}.ptx").read_text(encoding="utf-8").count(".entry") >= 3, source
+        assert (HERE / f"{source.stem}.ptx").read_text(encoding="utf-8").count(".entry") >= 2, source

@@ -133,7 +133,11 @@ uint32_t Decoder::read(const Operand &operand, Modifier type) {
   case OperandKind::special: {
     const uint32_t slot = temporary(bytes);
     Op &op = emitUnguarded(Operation::special);
-    const uint64_t component = operand.component == Operand::noComponent ? 0 : operand.component;
+    // %envreg1 has its number where %tid.x has its dimension.
+    const bool isNumbered = operand.index == static_cast<uint32_t>(ptx::SpecialRegister::envreg);
+    const uint64_t component = isNumbered                                  ? operand.value & 0xff
+                               : operand.component == Operand::noComponent ? 0
+                                                                           : operand.component;
     op.d = slot;
     op.imm = operand.index | component << 16 | uint64_t(bytes) << 24;
     return slot;
