@@ -41,10 +41,12 @@ void Detector::access(const MemoryEvent &event) {
     }
     return;
   }
-  if (event.order != Order::weak)
+  if (event.order != Order::weak) {
     flags(event, warp);
-  else if (logRead(event, warp))
+    warp.block->log.closeGates();
+  } else if (logRead(event, warp)) {
     return;
+  }
   if (warp.cohorts.size() == 1) {
     accessBy({*warp.block, warp, &warp.cohorts[0].knowledge, nullptr, warp.allLanes}, event,
              event.mask);

@@ -76,6 +76,7 @@ void Checker::groupBegin(const Group &group) {
     block.shared = std::make_unique<Sector[]>(block.sectorCount);
     block.liveMbarriers.assign(block.sectorCount, 0);
     block.warps = std::vector<WarpState>(from.warps.size());
+    block.log.start(block.warps.size());
     state->byLinear[block.linear] = block.indexInGroup;
     for (uint32_t w = 0; w < block.warps.size(); ++w) {
       WarpState &warp = block.warps[w];
@@ -126,6 +127,12 @@ GroupState &Checker::groupOf(const machine::Warp &warp) {
 void Checker::access(const machine::MemoryEvent &event) {
   GroupState &group = groupOf(event.warp);
   Detector(settings, found, global, *current.launch, group).access(event);
+}
+
+machine::SharedReads *Checker::sharedReads(const machine::Block &block) {
+  GroupState &group = groupOf(block.warps.front());
+  const auto index = static_cast<size_t>(&block - block.group->blocks.data());
+  return &group.blocks[index].log.reads;
 }
 
 void Checker::synchronise(const machine::SyncEvent &event) {

@@ -1,5 +1,6 @@
 // Reads of shared memory between barriers are only written down. See ReadLog in State.h.
 #include "tilewright/vgpu/check/Detector.h"
+#include "tilewright/vgpu/machine/MemoryForms.h"
 
 #include <algorithm>
 
@@ -9,10 +10,11 @@ using machine::AccessKind;
 using machine::MemoryEvent;
 using machine::Order;
 using machine::Proxy;
+using machine::SharedReads;
 
-/// Records that are kept at most, and how often they may turn out to be needed before
-/// a block does without.
-static constexpr size_t mostRecords = 16384;
+/// Records that there is room for, at first and at most, and how often they may turn out
+/// to be needed before a block does without.
+static constexpr size_t firstRecords = 64, mostRecords = 16384;
 static constexpr uint32_t mostReplays = 4;
 
 /// Whether `clock` has everything that the warps of `block` did up to `epochs`.
@@ -48,11 +50,6 @@ bool Detector::logRead(const MemoryEvent &event, WarpState &warp) {
   const auto end = static_cast<uint32_t>(event.highest & machine::sharedOffsetMask) + event.bytes;
   if (!isInitialised(block, end))
     return false;
-  if (log.lastRead.empty()) {
-    log.lastRead.resize(block.warps.size());
-    log.lastWrite.resize(block.warps.size());
-    log.writesSeen.resize(block.warps.size(), ~uint64_t(0));
-  }
   // What a warp knows never becomes less, so this holds until somebody writes.
   if (log.writesSeen[warp.index] != log.writes) {
     if (!covers(warp.cohorts[0].knowledge.base, block, log.lastWrite))
@@ -61,31 +58,40 @@ bool Detector::logRead(const MemoryEvent &event, WarpState &warp) {
   }
   if (!options.races)
     return true;
-  if (log.records.size() == mostRecords)
-    replay(block);
+  if (log.records.empty()) {
+    log.records.resize(firstRecords);
+    log.reads.next = log.records.data();
+  } else if (log.reads.next == log.reads.end) {
+    if (log.records.size() < mostRecords) {
+      log.records.resize(2 * log.records.size());
+      log.reads.next = log.records.data() + log.records.size() / 2;
+    } else {
+      replay(block);
+    }
+  }
+  log.reads.end = log.records.data() + log.records.size();
   log.lastRead[warp.index] = warp.epoch;
-  ReadLog::Record &record = log.records.emplace_back();
-  record.op = event.op;
-  record.epoch = warp.epoch;
-  record.mask = event.mask;
-  record.follows = event.follows;
-  record.repeats = event.repeats;
-  record.bytes = static_cast<uint16_t>(event.bytes);
-  record.warp = static_cast<uint16_t>(warp.index);
+  if (log.isOn)
+    log.gates[warp.index] = {log.reads.generation, log.initialisedBelow, warp.epoch};
+  SharedReads::Record &record = *log.reads.next++;
+  record = {event.op, event.mask, warp.index, warp.epoch, 1, 0, {}};
+  const auto &form = *static_cast<const machine::ObserveForm *>(event.op->extra);
   for (int lane = 0; lane < 32; ++lane)
-    record.offsets[lane] = static_cast<uint32_t>(event.addresses[lane]) & machine::sharedOffsetMask;
+    record.addresses[lane] =
+        static_cast<uint32_t>(event.addresses[lane]) - static_cast<uint32_t>(form.address.offset);
   return true;
 }
 
 void Detector::beforeSharedWrite(const Actor &actor, BlockState &block, const Touch &touch) {
   ReadLog &log = block.log;
-  if (!log.records.empty()) {
+  log.closeGates();
+  if (!log.isEmpty()) {
     bool allKnow = true;
     for (const WarpState &warp : block.warps)
       for (const Cohort &cohort : warp.cohorts)
         allKnow = allKnow && covers(cohort.knowledge.base, block, log.lastRead);
     if (allKnow)
-      log.records.clear();
+      log.forget();
     else
       replay(block);
   }
@@ -94,43 +100,36 @@ void Detector::beforeSharedWrite(const Actor &actor, BlockState &block, const To
     log.isOn = false;
     return;
   }
-  if (log.lastWrite.empty())
-    log.lastWrite.resize(block.warps.size());
   log.lastWrite[actor.warp.index] = actor.warp.epoch;
   ++log.writes;
 }
 
 void Detector::replay(BlockState &block) {
   ReadLog &log = block.log;
-  // Nothing may be added meanwhile.
-  std::vector<ReadLog::Record> records;
-  records.swap(log.records);
+  log.closeGates();
   if (++log.replays > mostReplays)
     log.isOn = false;
   const bool wasShared = inShared;
   isReplay = true;
   const uint64_t own = machine::sharedWindow | machine::sharedAddress(block.rank, 0);
-  for (const ReadLog::Record &record : records) {
-    WarpState &warp = block.warps[record.warp];
-    uint64_t addresses[32];
-    for (int lane = 0; lane < 32; ++lane)
-      addresses[lane] = own | record.offsets[lane];
-    const machine::Warp &of = group.machineGroup->blocks[block.indexInGroup].warps[record.warp];
-    MemoryEvent event{of,
-                      record.op,
-                      record.mask,
-                      addresses,
-                      record.bytes,
-                      AccessKind::read,
-                      Proxy::generic,
-                      Order::weak,
-                      machine::Scope::none};
-    event.hasPattern = true;
-    event.follows = record.follows;
-    event.repeats = record.repeats;
-    replayEpoch = record.epoch;
-    accessBy({block, warp, &warp.cohorts[0].knowledge, nullptr, warp.allLanes}, event, record.mask);
+  for (const SharedReads::Record *record = log.records.data(); record != log.reads.next; ++record) {
+    WarpState &warp = block.warps[record->warp];
+    const machine::Warp &of = group.machineGroup->blocks[block.indexInGroup].warps[record->warp];
+    replayEpoch = record->epoch;
+    for (uint32_t round = 0; round < record->rounds; ++round) {
+      const machine::Op *op = record->op + size_t(round) * record->step;
+      const auto &form = *static_cast<const machine::ObserveForm *>(op->extra);
+      const auto offset = static_cast<uint32_t>(form.address.offset);
+      uint64_t addresses[32];
+      for (int lane = 0; lane < 32; ++lane)
+        addresses[lane] = own | ((record->addresses[lane] + offset) & machine::sharedOffsetMask);
+      accessBy({block, warp, &warp.cohorts[0].knowledge, nullptr, warp.allLanes},
+               {of, op, record->mask, addresses, form.bytes, AccessKind::read, Proxy::generic,
+                Order::weak, machine::Scope::none},
+               record->mask);
+    }
   }
+  log.forget();
   isReplay = false;
   inShared = wasShared;
   log.lastRead.assign(block.warps.size(), 0);

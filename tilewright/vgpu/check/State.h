@@ -4,6 +4,7 @@
 
 #include "tilewright/vgpu/check/Clock.h"
 #include "tilewright/vgpu/check/Touch.h"
+#include "tilewright/vgpu/machine/SharedReads.h"
 #include "tilewright/vgpu/machine/Warp.h"
 
 #include <array>
@@ -137,22 +138,34 @@ struct Flag {
 /// everybody knows of all these reads: then no write can conflict with them, and they
 /// are forgotten without ever being looked at. When a write comes that somebody does
 /// not know to be after them, they are entered as if they had been all along.
+///
+/// The machine writes them down itself while a warp's gate is open: nothing has happened
+/// since a read of this warp was looked at that could change the answer for the next one.
 struct ReadLog {
-  struct Record {
-    const machine::Op *op = nullptr;
-    uint32_t epoch = 0, mask = 0, follows = 0, repeats = 0;
-    uint16_t bytes = 0, warp = 0;
-    uint32_t offsets[32];
-  };
+  machine::SharedReads reads;
+  std::vector<machine::SharedReads::Record> records; // those before reads.next are used
+  std::vector<machine::SharedReads::Gate> gates;
   bool isOn = true;
   uint32_t replays = 0;
   uint32_t initialisedBelow = 0; // bytes from the beginning that were all written
   uint64_t writes = 0;           // events
-  std::vector<Record> records;
   // By warp: the epochs of the last read here and of the last write, 0 for none, and
   // how many writes there were when the warp knew all of them.
   std::vector<uint32_t> lastRead, lastWrite;
   std::vector<uint64_t> writesSeen;
+
+  void start(size_t warps) {
+    gates.resize(warps);
+    reads.gates = gates.data();
+    lastRead.resize(warps);
+    lastWrite.resize(warps);
+    writesSeen.resize(warps, ~uint64_t(0));
+  }
+  bool isEmpty() const { return reads.next == records.data(); }
+  void forget() { reads.next = records.data(); }
+  /// After everything that changes what a warp of the block knows, its epoch, or what
+  /// was written to the block's memory.
+  void closeGates() { ++reads.generation; }
 };
 
 struct BlockState {

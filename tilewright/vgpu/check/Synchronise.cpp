@@ -129,6 +129,7 @@ Touch Detector::touchOf(const SyncEvent &event, const WarpState &warp) const {
 
 void Detector::synchronise(const SyncEvent &event) {
   WarpState &warp = group.warpOf(event.warp);
+  warp.block->log.closeGates();
   switch (event.kind) {
   case SyncKind::fence: {
     split(warp, event.mask);
@@ -389,6 +390,7 @@ void Detector::mbarrier(const SyncEvent &event, WarpState &warp) {
     return;
   const uint64_t address = machine::sharedWindow | machine::sharedAddress(block->rank, offset);
   MbarrierState &state = block->mbarriers[offset];
+  block->log.closeGates();
   const Touch now = touchOf(event, warp);
   const auto lanes = static_cast<uint64_t>(std::popcount(event.mask));
   if (event.kind == SyncKind::mbarrierInit) {

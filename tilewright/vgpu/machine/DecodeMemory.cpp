@@ -90,7 +90,9 @@ void Decoder::observe(const AddressForm &address, uint32_t bytes, AccessKind kin
     form.scope = form.scope == Scope::none ? Scope::gpu : form.scope;
   }
   const ObserveForm *held = own<ObserveForm>(form);
-  emit(Operation::observe).extra = held;
+  const bool isPlainShared = kind == AccessKind::read && form.order == Order::weak &&
+                             address.space == Space::shared && address.bytes == 4;
+  emit(isPlainShared ? Operation::observeShared : Operation::observe).extra = held;
 }
 
 static unsigned vectorLength(const Instruction &instruction) {
@@ -220,17 +222,23 @@ void Decoder::learnShared(size_t load, const Operand &base) {
 
 /// Makes runs of `load a, load b, c = a * b + c`, which tiled products consist of, one
 /// operation for the host. They stay where they are, so whoever jumps between them,
-/// or cannot take the run as a whole, finds what he needs.
+/// or cannot take the run as a whole, finds what he needs. Before an observed load is
+/// the operation that tells of it.
 void Decoder::fuse() {
+  const size_t told = options.observed ? 1 : 0;
+  const size_t atA = told, atB = atA + told + 1, atSum = atB + 1, step = atSum + 1;
   std::vector<Op> &code = function.code;
   auto is = [&](const Op &op, Operation operation) {
     return op.run == handlers[static_cast<size_t>(operation)] && op.guard == alwaysSlot &&
            op.flip == 0;
   };
   auto isRound = [&](size_t i) {
-    if (i + 3 >= code.size())
+    if (i + step >= code.size())
       return false;
-    const Op &a = code[i], &b = code[i + 1], &fma = code[i + 2];
+    const Op &a = code[i + atA], &b = code[i + atB], &fma = code[i + atSum];
+    if (told && (!is(code[i], Operation::observeShared) ||
+                 !is(code[i + atB - 1], Operation::observeShared)))
+      return false;
     return is(a, Operation::ldSharedKnown) && is(b, Operation::ldSharedKnown) &&
            is(fma, Operation::fmaF32) && a.d != b.d &&
            ((fma.a == a.d && fma.b == b.d) || (fma.a == b.d && fma.b == a.d)) && fma.c != a.d &&
@@ -239,22 +247,26 @@ void Decoder::fuse() {
   for (size_t i = 0; i < code.size(); ++i) {
     if (!isRound(i))
       continue;
-    size_t end = i + 3;
-    while (isRound(end) && code[end].e == code[i].e && code[end + 1].e == code[i + 1].e &&
-           code[end + 2].c == code[end - 1].d)
-      end += 3;
-    code[i].run = handlers[static_cast<size_t>(Operation::ldSharedRun)];
-    code[i].b = static_cast<uint32_t>((end - i) / 3);
+    Op &firstA = code[i + atA], &firstB = code[i + atB];
+    size_t end = i + step;
+    while (isRound(end) && code[end + atA].e == firstA.e && code[end + atB].e == firstB.e &&
+           code[end + atSum].c == code[end - 1].d)
+      end += step;
+    code[i].run =
+        handlers[static_cast<size_t>(told ? Operation::observedRun : Operation::ldSharedRun)];
+    code[i].b = static_cast<uint32_t>((end - i) / step);
     for (size_t op = i; op < end; ++op) {
+      const size_t at = (op - i) % step;
+      if (at != atA && at != atB && at != atSum)
+        continue;
       // Inside of the run only its own rounds read its results, so what it writes
       // again later need not reach the frame.
       code[op].f = 1;
       for (size_t later = op + 1; later < end; ++later)
         if (code[later].d == code[op].d)
           code[op].f = 0;
-      Op &first = code[i + (op - i) % 3];
-      if ((op - i) % 3 != 2)
-        first.c = std::max(first.c, static_cast<uint32_t>(code[op].imm));
+      if (at != atSum)
+        code[i + at].c = std::max(code[i + at].c, static_cast<uint32_t>(code[op].imm));
     }
     i = end - 1;
   }

@@ -122,7 +122,7 @@ public:
       group.async->reset();
     group.random = grid.seed * 0x9e3779b97f4a7c15u + unit;
     if (grid.observer)
-      grid.observer->groupBegin(group);
+      beginObserved();
     schedule();
     if (grid.observer)
       grid.observer->groupEnd(group);
@@ -130,6 +130,15 @@ public:
   }
 
 private:
+  void beginObserved() {
+    grid.observer->groupBegin(group);
+    for (Block &block : group.blocks) {
+      SharedReads *reads = grid.observer->sharedReads(block);
+      for (Warp &warp : block.warps)
+        warp.reads = reads;
+    }
+  }
+
   void start(Block &block, size_t index, const Dim3 &units, uint64_t cluster, uint32_t rank) {
     const Dim3 first = {static_cast<uint32_t>(cluster % units[0]),
                         static_cast<uint32_t>(cluster / units[0] % units[1]),

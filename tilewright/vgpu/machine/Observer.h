@@ -17,6 +17,7 @@ struct Grid;
 struct Group;
 struct InstructionCount;
 struct Op;
+struct SharedReads;
 struct Warp;
 
 enum class AccessKind : uint8_t { read, write, atomic };
@@ -127,6 +128,9 @@ public:
   virtual void groupBegin(const Group &) {}
   virtual void groupEnd(const Group &) {}
   virtual void access(const MemoryEvent &event) = 0;
+  /// Asked after groupBegin: where reads of the block's shared memory may be written down
+  /// (SharedReads.h) until groupEnd, or null if all are to be told.
+  virtual SharedReads *sharedReads(const Block &) { return nullptr; }
   virtual void synchronise(const SyncEvent &event) = 0;
   /// Asked once, before the launch: whether instructions are to be counted.
   virtual bool countsInstructions() const { return false; }

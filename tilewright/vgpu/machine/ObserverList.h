@@ -34,6 +34,10 @@ public:
     for (Observer *one : observers)
       one->groupEnd(group);
   }
+  /// What one of several writes down the others would not hear of.
+  SharedReads *sharedReads(const Block &block) override {
+    return observers.size() == 1 ? observers.front()->sharedReads(block) : nullptr;
+  }
   void access(const MemoryEvent &event) override {
     for (Observer *one : observers)
       one->access(event);

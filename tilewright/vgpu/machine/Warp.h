@@ -82,7 +82,8 @@ struct Warp {
   const std::byte *parameters = nullptr;
   std::byte *local = nullptr; // 32 stacks of localStride bytes
   uint32_t localStride = 0;
-  uint32_t alive = 0; // lanes that have not exited
+  uint32_t alive = 0;           // lanes that have not exited
+  SharedReads *reads = nullptr; // of the block's observer, if it has them written down
 
   Fragment current; // when the warp does not run
   std::vector<Fragment> others;

@@ -1,4 +1,5 @@
 #include "tilewright/vgpu/machine/MemoryForms.h"
+#include "tilewright/vgpu/machine/SharedReads.h"
 #include "tilewright/vgpu/machine/handlers/Lanes.h"
 
 #if defined(__x86_64__)
@@ -402,16 +403,42 @@ static void loadSharedLearn(VGPU_ARGS) {
   [[clang::musttail]] return loadSharedKnown(warp, op, registers, mask);
 }
 
-/// A run of: load a, load b, c = a * b + c (see Decoder::fuse). The first operation has
-/// the number of rounds in b, the first two the largest offsets in c, and each one in
-/// f whether anybody else reads its result. A sum that was a NaN once is one at the end;
+/// Writes reads down by all lanes, from addresses as they are in memory.
+VGPU_INLINE void writeDown(SharedReads &reads, const SharedReads::Gate &gate, const Warp &warp,
+                           const Op *op, uint32_t mask, unsigned rounds, unsigned step,
+                           const void *addresses) {
+  SharedReads::Record &record = *reads.next++;
+  record.op = op;
+  record.mask = mask;
+  record.warp = warp.index;
+  record.epoch = gate.epoch;
+  record.rounds = static_cast<uint16_t>(rounds);
+  record.step = static_cast<uint16_t>(step);
+  std::memcpy(record.addresses, addresses, sizeof(record.addresses));
+}
+
+static void observeShared(VGPU_ARGS);
+
+/// A run of: load a, load b, c = a * b + c (see Decoder::fuse), with the operation that
+/// tells of it before each load if somebody observes. The first operation has the number
+/// of rounds in b, the first two loads the largest offsets in c, and each one in f
+/// whether anybody else reads its result. A sum that was a NaN once is one at the end;
 /// which NaN it must be is left to the operations themselves.
-static void loadSharedRun(VGPU_ARGS) {
-  const SharedFact &factA = factOf(op, registers), &factB = factOf(op + 1, registers);
-  if (mask == ~0u && op[0].c < factA.room && op[1].c < factB.room) [[likely]] {
+template <bool isObserved> static void loadSharedRun(VGPU_ARGS) {
+  constexpr int atA = isObserved, atB = atA + 1 + isObserved, atSum = atB + 1, step = atSum + 1;
+  const SharedFact &factA = factOf(op + atA, registers), &factB = factOf(op + atB, registers);
+  const SharedReads::Gate *gate = nullptr;
+  uint32_t missing = 0; // bytes at the end of shared memory that may not be written down
+  if constexpr (isObserved) {
+    gate = warp.reads ? warp.reads->openGate(warp.index, 2) : nullptr;
+    if (gate && gate->below < warp.sharedBytes)
+      missing = warp.sharedBytes - gate->below;
+  }
+  if (mask == ~0u && (gate || !isObserved) && op[atA].c + missing < factA.room &&
+      op[atB].c + missing < factB.room) [[likely]] {
     constexpr int together = 2;
-    const Op *const end = op + size_t(3) * op->b;
-    const Lanes<float> before = get<float>(registers, op[2].c);
+    const Op *const end = op + size_t(step) * op->b;
+    const Lanes<float> before = get<float>(registers, op[atSum].c);
     uint32_t invalid = 0;
     for (int lane = 0; lane < 32; lane += together * atOnce) {
       const std::byte *a[together], *b[together];
@@ -423,35 +450,44 @@ static void loadSharedRun(VGPU_ARGS) {
         b[i] = warp.shared + factB.start[lane / atOnce + i];
         indexA[i] = indexOf(factA, lane + i * atOnce);
         indexB[i] = indexOf(factB, lane + i * atOnce);
-        sum[i] = *reinterpret_cast<const Floats *>(registers + op[2].c + 4 * (lane + i * atOnce));
+        sum[i] =
+            *reinterpret_cast<const Floats *>(registers + op[atSum].c + 4 * (lane + i * atOnce));
       }
       auto storeAt = [&](const Op &one, auto *values) {
         if (one.f)
           for (int i = 0; i < together; ++i)
             std::memcpy(registers + one.d + 4 * (lane + i * atOnce), &values[i], sizeof(Words));
       };
-      for (const Op *next = op; next != end; next += 3) {
+      for (const Op *next = op; next != end; next += step) {
         Words valueA[together], valueB[together];
 #pragma clang loop unroll(full)
         for (int i = 0; i < together; ++i) {
-          valueA[i] = inOrder(wordsAt(a[i] + next[0].imm), indexA[i]);
-          valueB[i] = inOrder(wordsAt(b[i] + next[1].imm), indexB[i]);
+          valueA[i] = inOrder(wordsAt(a[i] + next[atA].imm), indexA[i]);
+          valueB[i] = inOrder(wordsAt(b[i] + next[atB].imm), indexB[i]);
           sum[i] = __builtin_elementwise_fma(std::bit_cast<Floats>(valueA[i]),
                                              std::bit_cast<Floats>(valueB[i]), sum[i]);
         }
-        storeAt(next[0], valueA);
-        storeAt(next[1], valueB);
-        storeAt(next[2], sum);
+        storeAt(next[atA], valueA);
+        storeAt(next[atB], valueB);
+        storeAt(next[atSum], sum);
       }
 #pragma clang loop unroll(full)
       for (int i = 0; i < together; ++i)
         invalid |= __builtin_reduce_or(std::bit_cast<Words>(sum[i] != sum[i]));
     }
-    if (!invalid) [[likely]]
+    if (!invalid) [[likely]] {
+      if constexpr (isObserved) {
+        writeDown(*warp.reads, *gate, warp, op, mask, op->b, step, factA.address);
+        writeDown(*warp.reads, *gate, warp, op + atB - 1, mask, op->b, step, factB.address);
+      }
       [[clang::musttail]] return end->run(warp, end, registers, mask);
-    put<float>(registers, op[2].c, ~0u, before);
+    }
+    put<float>(registers, op[atSum].c, ~0u, before);
   }
-  [[clang::musttail]] return loadSharedKnown(warp, op, registers, mask);
+  if constexpr (isObserved) [[clang::musttail]]
+    return observeShared(warp, op, registers, mask);
+  else [[clang::musttail]]
+    return loadSharedKnown(warp, op, registers, mask);
 }
 
 /// The address of one lane, before its space is looked at.
@@ -672,6 +708,23 @@ static void observeAccess(VGPU_ARGS) {
     warp.block->group->grid->observer->access(event);
   }
   VGPU_NEXT;
+}
+
+/// The same for a weak read of shared memory, which may be written down instead.
+static void observeShared(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  const SharedReads::Gate *gate = warp.reads ? warp.reads->openGate(warp.index, 1) : nullptr;
+  const auto &form = *static_cast<const ObserveForm *>(op->extra);
+  if (gate && m != 0 && form.bytes <= gate->below) {
+    const std::byte *from = registers + form.address.slot;
+    const Lanes<uint32_t> offset =
+        get<uint32_t>(from, 0) + static_cast<uint32_t>(form.address.offset);
+    if ((maskOf(offset > gate->below - form.bytes) & m) == 0) [[likely]] {
+      writeDown(*warp.reads, *gate, warp, op, m, 1, 0, from);
+      VGPU_NEXT;
+    }
+  }
+  [[clang::musttail]] return observeAccess(warp, op, registers, mask);
 }
 
 /// Before an instruction that uses registers which some wgmma of the function uses too.
