@@ -6,6 +6,7 @@ import pytest
 def pytest_addoption(parser):
     group = parser.getgroup("triton programs")
     group.addoption("--table", action="store_true", help="print every program with its largest error and its time")
+    group.addoption("--reported", action="store_true", help="run those alone that the checks rightly report")
     group.addoption("--large", action="store_true", help="run the large programs only")
 
 

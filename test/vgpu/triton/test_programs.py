@@ -6,6 +6,7 @@ Run under the virtual GPU (or on a machine with a GPU):
 """
 
 import ctypes
+import os
 import time
 
 import pytest
@@ -37,6 +38,9 @@ CHIPS = chips()
 def pytest_generate_tests(metafunc):
     if "program" in metafunc.fixturenames:
         large = metafunc.config.getoption("--large")
+        reported = metafunc.config.getoption("--reported")
+        # With checks, any report is a failure of the whole run; test_reported.py has those that are right.
+        is_checked = os.environ.get("TILEWRIGHT_VGPU_CHECK", "off") != "off"
         metafunc.parametrize(
             "device, capability, program",
             [
@@ -44,6 +48,7 @@ def pytest_generate_tests(metafunc):
                 for device, capability in CHIPS
                 for program in PROGRAMS.values()
                 if program.needs <= capability and program.slow == large
+                if not (reported or is_checked) or (0 < program.reports <= capability) == reported
             ],
         )
     elif "device" in metafunc.fixturenames:

@@ -23,6 +23,7 @@ static uint32_t byteMask(uint64_t from, uint64_t to) {
 static uint32_t lanesBelow(uint32_t count) { return count >= 32 ? ~0u : (1u << count) - 1; }
 
 void Detector::access(const MemoryEvent &event) {
+  ++group.accesses;
   WarpState &warp = group.warpOf(event.warp);
   if (event.async != 0) {
     ++group.events;
@@ -139,12 +140,78 @@ void Detector::accessRun(const Actor &actor, const MemoryEvent &event, const Run
   touch.isLaneless = actor.operation && actor.operation->group != GroupKind::copy;
   touch.laneShift = run.shift & 7;
   touch.isMany = run.isMany;
+  touch.hasValues = event.values != nullptr && event.kind == AccessKind::write;
+  touch.event = group.accesses & 3;
+  current = &event;
+  currentRun = &run;
   const uint64_t window = run.address & machine::windowMask;
   inShared = window == machine::sharedWindow;
   if (inShared)
     accessShared(actor, touch, run);
   else if (window == 0)
     accessGlobal(actor, touch, run);
+  if (run.isMany && touch.hasValues && options.races)
+    compareLanes(actor, touch);
+}
+
+/// The byte that the run stores at an address.
+std::byte Detector::storedAt(uint64_t address) const {
+  const uint64_t distance = address - currentRun->address;
+  if (currentRun->shift == 5)
+    return current->values->at(currentRun->lane, distance);
+  const auto lane = static_cast<uint32_t>(distance >> currentRun->shift);
+  return current->values->at(currentRun->lane + lane, distance & (current->bytes - 1));
+}
+
+bool Detector::storesTheSame(const Touch &earlier, const Touch &now, uint32_t mask,
+                             uint64_t address) const {
+  if (!earlier.hasValues || !now.hasValues)
+    return false;
+  // Other lanes of the same instruction have not stored to shared memory yet.
+  const bool isSameEvent = inShared && earlier.sameActor(now) && earlier.place == now.place &&
+                           earlier.event == now.event;
+  for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    const auto byte = static_cast<uint32_t>(std::countr_zero(rest));
+    const std::byte value = storedAt(address + byte);
+    bool isCompared = false;
+    for (uint32_t look = isSameEvent ? current->mask : 0; look != 0; look &= look - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(look));
+      const uint64_t distance = address + byte - current->addresses[lane];
+      if (distance >= current->bytes || lane == now.laneOf(byte))
+        continue;
+      if (current->values->at(lane, distance) != value)
+        return false;
+      isCompared = true;
+    }
+    if (!isCompared && (byte >= heldBytes || held[byte] != value))
+      return false;
+  }
+  return true;
+}
+
+void Detector::compareLanes(const Actor &actor, const Touch &touch) {
+  const Run &run = *currentRun;
+  if (run.address < Page::bytes)
+    return; // there is nothing
+  for (uint32_t look = current->mask & actor.cohortMask; look != 0; look &= look - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(look));
+    const uint64_t distance = current->addresses[lane] - run.address;
+    for (uint64_t i = 0; distance < run.length && i < current->bytes; ++i) {
+      if (distance + i >= run.length ||
+          current->values->at(lane, i) == storedAt(run.address + distance + i))
+        continue;
+      Touch now = touch, earlier = touch;
+      now.isMany = earlier.isMany = 0;
+      now.laneShift = earlier.laneShift = 5;
+      now.firstLane = static_cast<int8_t>(lane);
+      earlier.firstLane = static_cast<int8_t>(
+          run.lane + (run.shift == 5 ? 0 : static_cast<uint32_t>((distance + i) >> run.shift)));
+      const uint64_t address = run.address + distance + i;
+      reportConflict(actor, now, earlier, static_cast<uint32_t>(address % Sector::bytes), address,
+                     Ordering::unordered);
+      return;
+    }
+  }
 }
 
 /// The touch as the sector sees it that begins at `base`.
@@ -196,6 +263,8 @@ void Detector::accessShared(const Actor &actor, const Touch &touch, const Run &r
                    "write it first, or wait for the copy that fills it before the read");
       sector.initialised |= mask;
     }
+    held = block->memory ? block->memory + base : nullptr;
+    heldBytes = held && block->sharedBytes > base ? block->sharedBytes - base : 0;
     if (options.races)
       checkSector(actor, sector, here, mask, flat + base);
     if (touch.accessKind() != AccessKind::read)
@@ -297,7 +366,17 @@ void Detector::accessGlobal(const Actor &actor, const Touch &touch, const Run &r
             sector.clear();
         }
       }
+      std::byte *values = page->values.get();
+      if (touch.hasValues && !values) {
+        page->values = std::make_unique<std::byte[]>(Page::bytes);
+        values = page->values.get();
+      }
+      held = values ? values + base % Page::bytes : nullptr;
+      heldBytes = values ? Sector::bytes : 0;
       checkSector(actor, page->sectors[base % Page::bytes / Sector::bytes], here, mask, base);
+      if (touch.hasValues)
+        for (uint64_t i = at; i < next; ++i)
+          values[i % Page::bytes] = storedAt(i);
     }
     at = next;
   }
@@ -391,7 +470,8 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now,
       for (uint32_t rest = overlap; rest != 0;) {
         const auto byte = static_cast<uint32_t>(std::countr_zero(rest));
         // Bytes of the same two lanes are asked about once.
-        rest &= ~(lanesBelow(step) << (byte & ~(step - 1)));
+        const uint32_t alike = rest & lanesBelow(step) << (byte & ~(step - 1));
+        rest &= ~alike;
         const Ordering ordering = earlier.isLaneless && now.isLaneless
                                       ? orderOfOperations(actor, earlier, byte, now)
                                       : orderOf(actor, earlier, byte, now);
@@ -399,6 +479,9 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now,
           continue;
         allOrdered = false;
         if (isConflict && !areMorallyStrong(actor, earlier, now)) {
+          // Writes of equal bytes leave the same in any order; both stay, for reads.
+          if (ordering == Ordering::unordered && storesTheSame(earlier, now, alike, address))
+            continue;
           reportConflict(actor, now, earlier, byte, address + byte, ordering);
           allOrdered = true; // told once, then forgotten
           break;

@@ -1,4 +1,5 @@
 // Small kernels that are right or wrong, and what is said of them.
+#include "tilewright/support/ThreadPool.h"
 #include "tilewright/vgpu/check/Checker.h"
 #include "tilewright/vgpu/include/tilewright_vgpu.h"
 #include "tilewright/vgpu/machine/TestKernels.h"
@@ -211,6 +212,100 @@ TEST(Races, AtomicsDoNotRaceUnlessTheirScopeIsTooSmall) {
   EXPECT_THAT(checked.findings[0].finding.fix, HasSubstr("scope"));
 }
 
+/// One place of memory that %r4 is stored at by lanes, warps and blocks.
+void expectEqualIsNothing(const std::string &before, const std::string &store,
+                          const std::string &load, LaunchConfig config,
+                          const std::string &different) {
+  const std::string equal = before + "  mov.u32 %r4, 33554689;\n";
+  expectClean(kernel(equal + store), config);
+  const Checked other =
+      check(kernel(before + "  mov.u32 %r4, " + different + ";\n" + store), config);
+  ASSERT_FALSE(other.findings.empty()) << store;
+  EXPECT_EQ(other.findings[0].finding.kind, FindingKind::race);
+  EXPECT_THAT(other.findings[0].finding.message, HasSubstr("two writes"));
+  // Whoever reads must come after all that wrote it.
+  const Checked read = check(kernel(equal + store + load), config);
+  ASSERT_FALSE(read.findings.empty()) << load;
+  EXPECT_EQ(read.findings[0].finding.kind, FindingKind::race);
+  EXPECT_THAT(read.text, Not(HasSubstr("two writes")));
+}
+
+TEST(EqualWrites, ByLanes) {
+  const LaunchConfig warp{.block = {32, 1, 1}};
+  // All lanes at one place; four lanes at each of eight; rows of eight, four times; pairs.
+  const std::string places[] = {
+      "mov.u32 %r1, smem;\n",
+      "shr.u32 %r1, %t, 2;\nshl.b32 %r1, %r1, 2;\nmov.u32 %r2, smem;\nadd.u32 %r1, %r1, %r2;\n",
+      "and.b32 %r1, %t, 7;\nshl.b32 %r1, %r1, 2;\nmov.u32 %r2, smem;\nadd.u32 %r1, %r1, %r2;\n"};
+  for (const std::string &place : places) {
+    expectEqualIsNothing(place, "st.shared.u32 [%r1], %r4;\n",
+                         "mov.u32 %r2, smem;\nld.shared.u32 %r3, [%r2];\n", warp, "%t");
+    expectEqualIsNothing(place + "cvt.u64.u32 %y1, %r1;\nadd.u64 %y1, %out, %y1;\n",
+                         "st.global.u32 [%y1], %r4;\n",
+                         "mov.u32 %r2, smem;\ncvt.u64.u32 %y1, %r2;\nadd.u64 %y1, %out, %y1;\n"
+                         "ld.global.u32 %r3, [%y1];\n",
+                         warp, "%t");
+  }
+  expectEqualIsNothing("mov.u32 %r1, smem;\n", "st.shared.v2.u32 [%r1], {%r4, %r4};\n",
+                       "ld.shared.u32 %r3, [%r1+4];\n", warp, "%l");
+  expectEqualIsNothing("mov.u32 %r1, smem;\n", "st.shared.u8 [%r1], %r4;\n",
+                       "ld.shared.u8 %r3, [%r1];\n", warp, "%l");
+}
+
+TEST(EqualWrites, ByWarps) {
+  const std::string place = "mov.u32 %r1, smem;\nshl.b32 %r2, %l, 2;\nadd.u32 %r1, %r1, %r2;\n";
+  expectEqualIsNothing(place, "st.shared.u32 [%r1], %r4;\n",
+                       "bar.warp.sync -1;\nld.shared.u32 %r3, [%r1];\n", {.block = {128, 1, 1}},
+                       "%t");
+  // Both writers count, also the one before the last, which alone the reader knows not.
+  const Checked checked = check(kernel(R"(
+  mov.u32 %r1, smem;
+  setp.lt.u32 %p1, %t, 32;
+  setp.ge.u32 %p2, %t, 64;
+  @%p2 bra LAST;
+  st.shared.u32 [%r1], 5;
+  @%p1 bra END;
+  bar.sync 1, 64;
+  bra END;
+LAST:
+  bar.sync 1, 64;
+  ld.shared.u32 %r3, [%r1];
+END:
+)"),
+                                {.block = {96, 1, 1}}, "races");
+  ASSERT_FALSE(checked.findings.empty());
+  EXPECT_THAT(checked.text, HasSubstr("warp 0"));
+  EXPECT_THAT(checked.text, Not(HasSubstr("two writes")));
+}
+
+TEST(EqualWrites, ByBlocks) {
+  ThreadPool pool(2);
+  for (ThreadPool *threads : {static_cast<ThreadPool *>(nullptr), &pool})
+    expectEqualIsNothing("", "st.global.u32 [%out], %r4;\n", "ld.global.u32 %r3, [%out];\n",
+                         {.grid = {64, 1, 1}, .block = {64, 1, 1}, .pool = threads}, "%c");
+}
+
+TEST(EqualWrites, ByBulkStores) {
+  const std::string text = kernel(R"(
+  st.shared.u32 [%o], VALUE;
+  fence.proxy.async.shared::cta;
+  bar.sync 0;
+  setp.ne.u32 %p1, %t, 0;
+  @%p1 bra END;
+  mov.u32 %r2, smem;
+  cp.async.bulk.global.shared::cta.bulk_group [%out], [%r2], 256;
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+END:
+)");
+  const LaunchConfig blocks{.grid = {4, 1, 1}, .block = {64, 1, 1}};
+  std::string equal = text, different = text;
+  equal.replace(equal.find("VALUE"), 5, "%t");
+  different.replace(different.find("VALUE"), 5, "%c");
+  expectClean(equal, blocks);
+  EXPECT_THAT(check(different, blocks).text, HasSubstr("two writes"));
+}
+
 /// A bulk copy into shared memory, waited for, and one back.
 const std::string bulk = kernel(R"(
   mov.u32 %r1, bar;
@@ -245,10 +340,59 @@ TEST(Async, EveryPartOfABulkCopyIsNeeded) {
   expectNeeded(bulk, "fence.proxy.async.shared::cta;", twoWarps, FindingKind::missingFence);
   expectNeeded(bulk, "  bar.sync 2;\n", twoWarps, FindingKind::race);
   expectNeeded(bulk, "  bar.sync 0;\n", twoWarps, FindingKind::barrier);
-  expectNeeded(bulk, "fence.mbarrier_init.release.cluster;", twoWarps, FindingKind::missingFence);
   expectNeeded(bulk, "  mbarrier.try_wait.parity.shared.b64 %p2, [%r1], 0;\n  @!%p2 bra WAIT;\n",
                twoWarps, FindingKind::race);
   expectNeeded(bulk, "cp.async.bulk.wait_group 0;", twoWarps, FindingKind::unfinished);
+}
+
+TEST(Async, TheFenceOfAnInitIsDemandedByTheLetterAlone) {
+  std::string text = bulk;
+  const std::string fence = "fence.mbarrier_init.release.cluster;";
+  EXPECT_EQ(check(text, twoWarps, "all,strict").text, "");
+  text.erase(text.find(fence), fence.size());
+  expectClean(text, twoWarps);
+  const Checked checked = check(text, twoWarps, "all,strict");
+  ASSERT_EQ(checked.findings.size(), 1u) << checked.text;
+  EXPECT_EQ(checked.findings[0].finding.kind, FindingKind::missingFence);
+}
+
+/// Blocks of a cluster whose copies complete on an mbarrier of the first one.
+TEST(Async, OtherBlocksNeedTheFenceOrTheRelease) {
+  const std::string text = kernel(R"(
+  mov.u32 %r1, bar;
+  setp.ne.u32 %p1, %t, 0;
+  mov.u32 %r9, %cluster_ctarank;
+  setp.ne.u32 %p3, %r9, 0;
+  or.pred %p4, %p1, %p3;
+  @%p4 bra MEET;
+  mbarrier.init.shared.b64 [%r1], 1;
+  mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 4;
+MEET:
+  barrier.cluster.arrive.release.aligned;
+  barrier.cluster.wait.acquire.aligned;
+  setp.eq.u32 %p5, %r9, 0;
+  or.pred %p5, %p5, %p1;
+  @%p5 bra WAIT;
+  mapa.shared::cluster.u32 %r2, %r1, 0;
+  mov.u32 %r3, smem;
+  mapa.shared::cluster.u32 %r3, %r3, 0;
+  st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r3], 7, [%r2];
+WAIT:
+  @%p3 bra END;
+LOOP:
+  mbarrier.try_wait.parity.shared.b64 %p2, [%r1], 0;
+  @!%p2 bra LOOP;
+END:
+  barrier.cluster.arrive.release.aligned;
+  barrier.cluster.wait.acquire.aligned;
+)");
+  const LaunchConfig pair{.grid = {2, 1, 1}, .block = {32, 1, 1}, .cluster = {2, 1, 1}};
+  expectClean(text, pair);
+  std::string relaxed = text;
+  relaxed.replace(relaxed.find("arrive.release"), 14, "arrive.relaxed");
+  EXPECT_THAT(check(relaxed, pair).text, HasSubstr("need not see its initialisation"));
+  relaxed.insert(relaxed.find("MEET:"), "fence.mbarrier_init.release.cluster;\n");
+  expectClean(relaxed, pair);
 }
 
 TEST(Barriers, LiveMbarriersAreNotTouched) {

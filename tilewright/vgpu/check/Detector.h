@@ -71,6 +71,11 @@ private:
   void accessGlobal(const Actor &actor, const Touch &touch, const Run &run);
   void checkSector(const Actor &actor, Sector &sector, const Touch &touch, uint32_t mask,
                    uint64_t address);
+  /// Whether a write stores in some bytes of a sector what an earlier one left there.
+  bool storesTheSame(const Touch &earlier, const Touch &now, uint32_t mask, uint64_t address) const;
+  std::byte storedAt(uint64_t address) const;
+  /// Lanes that store different values at one place by one instruction.
+  void compareLanes(const Actor &actor, const Touch &touch);
   void checkMbarrierBytes(const Actor &actor, BlockState &block, const Touch &touch,
                           uint32_t offset, uint32_t mask);
   void flags(const machine::MemoryEvent &event, WarpState &warp);
@@ -141,8 +146,12 @@ private:
   GlobalMemory &global;
   LaunchState &launch;
   GroupState &group;
-  bool inShared = false; // the access that is looked at
-  bool isReplay = false; // it was made earlier, in this epoch
+  bool inShared = false;                         // the access that is looked at
+  const machine::MemoryEvent *current = nullptr; // likewise, and the run of its lanes
+  const Run *currentRun = nullptr;
+  const std::byte *held = nullptr; // what its sector has from earlier writes
+  uint32_t heldBytes = 0;          // how much of that may be read
+  bool isReplay = false;           // it was made earlier, in this epoch
   uint32_t replayEpoch = 0;
 };
 

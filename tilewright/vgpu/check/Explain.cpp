@@ -187,12 +187,20 @@ void Detector::reportConflict(const Actor &actor, const Touch &now, const Touch 
                     : by == GroupKind::matrix
                         ? "wgmma.wait_group for the product before its operands are overwritten"
                         : "wait for the phase of the mbarrier that the copy completes";
+    } else if (sameWarp && now.op == 0 && now.place == earlier.place && !now.isRead()) {
+      finding.fix = "lanes store different values at one address, and any of them may stay: let "
+                    "one lane store, or all of them the same (in rounds of a loop: __syncwarp() "
+                    "between the two)";
     } else if (sameWarp && now.op == 0) {
       finding.fix = "lanes of one warp are not ordered by themselves: __syncwarp() "
                     "(bar.warp.sync) between the two";
     } else if (now.block == earlier.block) {
       finding.fix = now.op != 0 ? "a barrier (and a proxy fence) before the operation is issued"
                                 : "__syncthreads() (bar.sync) between the two";
+      const std::string &file = finding.parties[0].place.file;
+      if (!inShared && now.isRead() != earlier.isRead() && file.ends_with(".py"))
+        finding.fix += "; in Triton tl.debug_barrier() between tl.load and tl.store of the same "
+                       "address";
     } else if (earlier.isStrong && now.isStrong) {
       finding.fix = "the scope of one of them does not include the other's thread: use .gpu, or "
                     ".cluster within a cluster";

@@ -47,6 +47,8 @@ struct Page {
   std::atomic_flag lock = ATOMIC_FLAG_INIT;
   uint64_t launch = 0; // whose accesses the sectors hold
   Sector sectors[bytes / Sector::bytes];
+  /// What the last writes stored. Memory itself may get it later, from another thread.
+  std::unique_ptr<std::byte[]> values;
 };
 
 /// Thread-safe.

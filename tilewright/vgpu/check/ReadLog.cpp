@@ -110,6 +110,8 @@ void Detector::replay(BlockState &block) {
   if (++log.replays > mostReplays)
     log.isOn = false;
   const bool wasShared = inShared;
+  const MemoryEvent *const event = current;
+  const Run *const run = currentRun;
   isReplay = true;
   const uint64_t own = machine::sharedWindow | machine::sharedAddress(block.rank, 0);
   for (const SharedReads::Record *record = log.records.data(); record != log.reads.next; ++record) {
@@ -132,6 +134,8 @@ void Detector::replay(BlockState &block) {
   log.forget();
   isReplay = false;
   inShared = wasShared;
+  current = event;
+  currentRun = run;
   log.lastRead.assign(block.warps.size(), 0);
 }
 

@@ -204,7 +204,8 @@ struct GroupState {
     uint8_t kind = 0, ordering = 0;
   };
   std::array<KnownOrder, 16> orders;
-  uint64_t events = 0; // by asynchronous operations
+  uint64_t events = 0;   // by asynchronous operations
+  uint32_t accesses = 0; // that were looked at
   /// Pages that were looked up; they stay where they are while a launch runs.
   struct KnownPage {
     uint64_t number = ~uint64_t(0);

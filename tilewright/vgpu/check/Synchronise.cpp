@@ -351,8 +351,9 @@ void Detector::useMbarrier(const SyncEvent &event, WarpState &warp, BlockState &
         (isOwn && ownInits >= init.epoch) || knowledge.inits.knows(initWarp, initLane, init.epoch);
     isKnown =
         isKnown && (isOwn || isInited || knowledge.base.knows(initWarp, initLane, init.epoch));
-    isFenced = isFenced &&
-               (!isAsync || isInited || knowledge.fenced.knows(initWarp, initLane, init.epoch));
+    // Without a fence it works everywhere, and Triton has none.
+    isFenced = isFenced && (!isAsync || !options.strict || isInited ||
+                            knowledge.fenced.knows(initWarp, initLane, init.epoch));
   };
   if (operation) {
     for (const auto &[mask, knowledge] : operation->issued)

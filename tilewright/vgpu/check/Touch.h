@@ -28,6 +28,8 @@ struct Touch {
   uint8_t isStrong : 1 = 0;   // not weak: does not race with others like it
   uint8_t scope : 3 = 0;      // machine::Scope
   uint8_t isLaneless : 1 = 0; // an operation of the warp as a whole
+  uint8_t hasValues : 1 = 0;  // a write of which it is known what it stored
+  uint8_t event : 2 = 0;      // the last bits of GroupState::accesses
 
   machine::AccessKind accessKind() const { return static_cast<machine::AccessKind>(kind); }
   machine::Proxy accessProxy() const { return static_cast<machine::Proxy>(proxy); }

@@ -18,6 +18,8 @@ static constexpr std::array kinds{
     ObservationKind{"bounds", "accesses next to allocations and behind their end", startChecking},
     ObservationKind{"barriers", "barriers that are used in ways PTX does not define",
                     startChecking},
+    ObservationKind{"strict", "with checks: also fences that are missing by the letter alone",
+                    startChecking},
     ObservationKind{"count",
                     "instructions, sectors, bank conflicts, tensor-core work and waits by line",
                     startCounting},

@@ -47,7 +47,7 @@ int tilewright_vgpu_launch(tilewright_vgpu_module *module, const char *kernel,
                            size_t argument_count, char **error);
 
 /* Runs a kernel as above and checks it. `checks` is "all" (or NULL), or some of
- * races, uninit, bounds, barriers with commas between. Afterwards *findings is the
+ * races, uninit, bounds, barriers, strict with commas between. Afterwards *findings is the
  * number of places at which something is wrong, and *report, to free as errors are,
  * what it is: as "text" (or NULL) for people, "json" or "sarif" for tools. Either may
  * be NULL. Findings do not make the launch fail. In the library TilewrightVgpuCheck. */

@@ -150,7 +150,8 @@ static bool performBulk(Warp &warp, const Op *op, const CopyRequest &request, As
     AccessTeller(warp, op, form.reduction ? AccessKind::atomic : AccessKind::write, Proxy::async,
                  id, form.reduction ? Order::relaxed : Order::weak,
                  form.reduction ? Scope::gpu : Scope::none)
-        .lane(request.lane, flatAddress(warp, form.to.space, to), bytes);
+        .lane(request.lane, flatAddress(warp, form.to.space, to), bytes,
+              form.reduction || form.hasMbarrier ? nullptr : source);
     if (form.reduction)
       reduce(*form.reduction, destination, source, bytes);
     else
@@ -197,7 +198,8 @@ static bool performStAsync(Warp &warp, const Op *op, std::span<const CopyRequest
     AccessTeller(warp, op, form.reduction ? AccessKind::atomic : AccessKind::write, Proxy::generic,
                  id, form.reduction ? Order::relaxed : Order::weak,
                  form.reduction ? Scope::cluster : Scope::none)
-        .lane(request.lane, flatAddress(warp, form.to.space, request.to), request.bytes);
+        .lane(request.lane, flatAddress(warp, form.to.space, request.to), request.bytes,
+              form.reduction ? nullptr : request.values);
     for (size_t i = 0; i < request.bytes; i += values.elementBytes) {
       if (form.reduction)
         reduce(*form.reduction, to + i, request.values + i, values.elementBytes);

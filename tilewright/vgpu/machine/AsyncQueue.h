@@ -204,20 +204,20 @@ public:
   AccessTeller &operator=(const AccessTeller &) = delete;
 
   explicit operator bool() const { return observer; }
-  /// An access of a lane.
-  void lane(uint32_t lane, uint64_t address, uint32_t length) {
+  /// An access of a lane. `row`: the bytes that it writes, kept until it was told.
+  void lane(uint32_t lane, uint64_t address, uint32_t length, const std::byte *row = nullptr) {
     if (observer)
-      put(lane, address, length);
+      put(lane, address, length, row);
   }
   /// An access of the operation, whichever lane issued it.
-  void range(uint64_t address, uint32_t length) {
+  void range(uint64_t address, uint32_t length, const std::byte *row = nullptr) {
     if (observer)
-      put(mask == ~0u ? 0 : static_cast<uint32_t>(__builtin_ctz(~mask)), address, length);
+      put(mask == ~0u ? 0 : static_cast<uint32_t>(__builtin_ctz(~mask)), address, length, row);
   }
   void flush();
 
 private:
-  void put(uint32_t index, uint64_t address, uint32_t length);
+  void put(uint32_t index, uint64_t address, uint32_t length, const std::byte *row);
 
   Observer *observer;
   Warp &warp;
@@ -229,6 +229,8 @@ private:
   Scope scope;
   uint32_t mask = 0, bytes = 0;
   uint64_t addresses[32];
+  bool hasRows = false; // all have theirs
+  const std::byte *rows[32];
 };
 
 /// Tells the observer, if there is one.

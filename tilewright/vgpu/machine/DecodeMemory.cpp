@@ -72,13 +72,15 @@ Scope scopeOf(const Instruction &instruction) {
   }
 }
 
-void Decoder::observe(const AddressForm &address, uint32_t bytes, AccessKind kind) {
+void Decoder::observe(const AddressForm &address, uint32_t bytes, AccessKind kind,
+                      const AccessForm *stored) {
   if (!options.observed)
     return;
   ObserveForm form;
   form.address = address;
   form.bytes = bytes;
   form.kind = kind;
+  form.stored = stored;
   form.order = orderOf(*instruction);
   form.scope = scopeOf(*instruction);
   // volatile and mmio are relaxed accesses that the whole system sees.
@@ -295,7 +297,8 @@ Status Decoder::store() {
       address(operands[0], spaceOf(*instruction, instruction->find(ModifierKind::space)));
   if (form.address.space == Space::param)
     form.address.space = Space::local;
-  observe(form.address, uint32_t(form.elementBytes) * form.count, AccessKind::write);
+  const AccessForm *held = own<AccessForm>(form);
+  observe(form.address, uint32_t(form.elementBytes) * form.count, AccessKind::write, held);
 
   Operation operation = Operation::storeAny;
   if (form.registerBytes == form.elementBytes) {
@@ -308,7 +311,6 @@ Status Decoder::store() {
       fast = fastAccess(Operation::stShared16, form.elementBytes, form.count);
     operation = fast.value_or(operation);
   }
-  const AccessForm *held = own<AccessForm>(form);
   Op &op = emit(operation);
   op.b = form.slots[0], op.c = form.slots[1], op.e = form.slots[2], op.f = form.slots[3];
   op.a = form.address.slot;

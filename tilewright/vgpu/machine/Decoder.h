@@ -111,7 +111,8 @@ private:
   uint64_t floatForm() const;
   Status setp(uint32_t first, uint32_t second, Modifier type, const Operand &a, const Operand &b,
               const Operand *combine);
-  void observe(const AddressForm &address, uint32_t bytes, AccessKind kind);
+  void observe(const AddressForm &address, uint32_t bytes, AccessKind kind,
+               const AccessForm *stored = nullptr);
   Status asyncGroup();
   /// Finds the registers that wgmma uses, and tells of other uses of them.
   void findMatrixRegisters();

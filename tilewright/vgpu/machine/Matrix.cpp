@@ -138,15 +138,17 @@ static std::byte *rowOf(Warp &warp, const Op *op, const std::byte *registers,
   return resolve(warp, op, form.space, rowAddress(registers, form, lane), lane, 16);
 }
 
-/// The lanes that hold addresses access a row each.
+/// The lanes that hold addresses access a row each; of a store, those of `stored`.
 static void observeMove(Warp &warp, const Op *op, const std::byte *registers,
-                        const MatrixMoveForm &form, AccessKind kind) {
+                        const MatrixMoveForm &form, AccessKind kind,
+                        const uint16_t (*stored)[64] = nullptr) {
   AccessTeller teller(warp, op, kind, Proxy::generic, 0);
   if (teller)
     for (unsigned lane = 0; lane < 8 * form.slots.size(); ++lane)
-      teller.lane(lane,
-                  flatAddress(warp, form.address.space, rowAddress(registers, form.address, lane)),
-                  16);
+      teller.lane(
+          lane, flatAddress(warp, form.address.space, rowAddress(registers, form.address, lane)),
+          16,
+          stored ? reinterpret_cast<const std::byte *>(&stored[lane / 8][lane % 8 * 8]) : nullptr);
 }
 
 After runLdmatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t active) {
@@ -186,9 +188,9 @@ After runLdmatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint
 
 After runStmatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t) {
   const auto &form = *static_cast<const MatrixMoveForm *>(op->extra);
-  observeMove(warp, op, registers, form, AccessKind::write);
+  uint16_t matrices[4][64];
   for (unsigned i = 0; i < form.slots.size(); ++i) {
-    uint16_t matrix[64];
+    uint16_t *matrix = matrices[i];
     for (unsigned lane = 0; lane < 32; ++lane) {
       const unsigned g = lane / 4, q = 2 * (lane % 4);
       const uint32_t value = word(registers, form.slots[i], lane);
@@ -196,12 +198,13 @@ After runStmatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint
       matrix[form.transposed ? 8 * (q + 1) + g : 8 * g + q + 1] =
           static_cast<uint16_t>(value >> 16);
     }
-    for (unsigned row = 0; row < 8; ++row) {
-      std::byte *to = rowOf(warp, op, registers, form.address, 8 * i + row);
-      if (!to)
-        return After::stop;
-      std::memcpy(to, &matrix[8 * row], 16);
-    }
+  }
+  observeMove(warp, op, registers, form, AccessKind::write, matrices);
+  for (unsigned row = 0; row < 8 * form.slots.size(); ++row) {
+    std::byte *to = rowOf(warp, op, registers, form.address, row);
+    if (!to)
+      return After::stop;
+    std::memcpy(to, &matrices[row / 8][row % 8 * 8], 16);
   }
   return After::next;
 }

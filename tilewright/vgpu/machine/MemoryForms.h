@@ -96,6 +96,7 @@ struct ObserveForm {
   Proxy proxy = Proxy::generic;
   Order order = Order::weak;
   Scope scope = Scope::none;
+  const AccessForm *stored = nullptr; // has the values of a store
 };
 
 /// Slots of registers that an instruction shares with wgmma.

@@ -7,6 +7,7 @@
 
 #include "tilewright/vgpu/machine/Memory.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -28,6 +29,25 @@ enum class Scope : uint8_t { none, cta, cluster, gpu, sys };
 /// An asynchronous operation of a launch: one warp instruction that was issued and
 /// whose accesses happen later. Numbers are not used twice in a launch; 0 is none.
 using AsyncId = uint64_t;
+
+/// What a write is about to store, by lane or place of the addresses: registers, or
+/// rows of bytes.
+struct StoredValues {
+  const std::byte *registers = nullptr;
+  const uint32_t *slots = nullptr; // of the elements
+  uint32_t elementBytes = 0, registerBytes = 0;
+  const std::byte *const *rows = nullptr; // if given, instead of the registers
+
+  std::byte at(uint32_t lane, uint64_t offset) const {
+    if (rows)
+      return rows[lane][offset];
+    const uint32_t slot = slots[offset / elementBytes];
+    const uint64_t within = offset % elementBytes;
+    if (elementBytes == 16) // two halves, one behind the other
+      return registers[slot + (within / 8) * 256 + size_t(lane) * 8 + within % 8];
+    return registers[slot + size_t(lane) * registerBytes + within];
+  }
+};
 
 /// One access by lanes of a warp, just before it happens, or by an asynchronous
 /// operation that the warp issued, when it is performed.
@@ -53,9 +73,10 @@ struct MemoryEvent {
   /// Whether the next four are given; the first two for lanes whose neighbour above is
   /// in `mask` too.
   bool hasPattern = false;
-  uint32_t follows = 0;             // the neighbour accesses what comes next
-  uint32_t repeats = 0;             // the neighbour accesses the same
-  uint64_t lowest = 0, highest = 0; // of the addresses
+  uint32_t follows = 0;                 // the neighbour accesses what comes next
+  uint32_t repeats = 0;                 // the neighbour accesses the same
+  uint64_t lowest = 0, highest = 0;     // of the addresses
+  const StoredValues *values = nullptr; // of writes, where the machine has them at hand
 };
 
 enum class SyncKind : uint8_t {

@@ -181,9 +181,9 @@ static AtomicType reductionType(TensorElement element) {
   }
 }
 
-/// The rows of global memory that a box touches.
-static void observeRows(Warp &warp, const Op *op, AsyncId id, const CopyForm &form,
-                        const Box &box) {
+/// The rows of global memory that a box touches. `stored`: what they get, if it is at hand.
+static void observeRows(Warp &warp, const Op *op, AsyncId id, const CopyForm &form, const Box &box,
+                        const std::byte *stored) {
   const TensorMap &map = box.map;
   const int64_t first = std::max<int64_t>(box.start[0], 0);
   const int64_t end = std::min<int64_t>(box.start[0] + int64_t(map.box[0]), int64_t(map.size[0]));
@@ -195,10 +195,15 @@ static void observeRows(Warp &warp, const Op *op, AsyncId id, const CopyForm &fo
   AccessTeller teller(warp, op, kind, Proxy::async, id,
                       form.reduction ? Order::relaxed : Order::weak,
                       form.reduction ? Scope::gpu : Scope::none);
+  const unsigned size = bytesOf(map.element);
+  const bool hasValues = stored && kind == AccessKind::write && map.step[0] == 1;
   for (uint32_t row = 0; row < box.rows(); ++row)
     if (const uint64_t address = box.rowAddress(row))
-      teller.range(address + static_cast<uint64_t>(first) * bytesOf(map.element),
-                   static_cast<uint32_t>(end - first) * bytesOf(map.element));
+      teller.range(address + static_cast<uint64_t>(first) * size,
+                   static_cast<uint32_t>(end - first) * size,
+                   hasValues ? stored + size_t(row) * box.rowBytes() +
+                                   static_cast<size_t>(first - box.start[0]) * size
+                             : nullptr);
 }
 
 static bool performTensor(Warp &warp, const Op *op, const CopyRequest &request, AsyncId id,
@@ -232,8 +237,8 @@ static bool performTensor(Warp &warp, const Op *op, const CopyRequest &request, 
     box.start[i] = request.coordinates[i];
 
   const bool isObserved = warp.block->group->grid->observer;
-  if (isObserved && (!form.isStore || part != Part::reads))
-    observeRows(warp, op, id, form, box);
+  if (isObserved && (!form.isStore || part == Part::writes))
+    observeRows(warp, op, id, form, box, form.isStore ? staged->data() : nullptr);
   CopyForm local = form;
   if (local.reduction) {
     local.reduction->type = reductionType(map.element);
@@ -263,7 +268,15 @@ static bool performTensor(Warp &warp, const Op *op, const CopyRequest &request, 
     if (part != Part::writes)
       AccessTeller(warp, op, form.isStore ? AccessKind::read : AccessKind::write, Proxy::async, id)
           .lane(lane, flatAddress(warp, memory.space, inBlock(address)), total);
-    copyBox(local, box, first - offset, offset, part, staged);
+    if (isObserved && form.isStore && part == Part::whole) {
+      // Whoever watches is told what will be written.
+      std::vector<std::byte> rows(total);
+      copyBox(local, box, first - offset, offset, Part::reads, &rows);
+      observeRows(warp, op, id, form, box, rows.data());
+      copyBox(local, box, first - offset, offset, Part::writes, &rows);
+    } else {
+      copyBox(local, box, first - offset, offset, part, staged);
+    }
     if (form.hasMbarrier &&
         !completeBytes(warp, op, form.mbarrier, inBlock(request.mbarrier), lane, total, id))
       return false;

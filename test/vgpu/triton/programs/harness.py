@@ -49,13 +49,14 @@ class Program:
     needs: int  # the chip's capability, at least
     slow: bool
     seed: int
+    reports: int  # the capability from which on the checks rightly report it; 0: never
 
 
 # The oldest chip that has what a program needs. Without it: any of them.
 ANY, ADA, HOPPER = 80, 89, 90
 
 
-def program(tolerance, needs=ANY, slow=False, name=None):
+def program(tolerance, needs=ANY, slow=False, name=None, reports=0):
     """Registers a program under its function's name."""
 
     def register(function):
@@ -63,7 +64,7 @@ def program(tolerance, needs=ANY, slow=False, name=None):
         if key in PROGRAMS:
             raise ValueError(f"two programs are named {key}: {PROGRAMS[key].subject} and {function.__module__}")
         subject = function.__module__.rpartition(".")[2]
-        PROGRAMS[key] = Program(key, subject, function, tolerance, needs, slow, zlib.crc32(key.encode()))
+        PROGRAMS[key] = Program(key, subject, function, tolerance, needs, slow, zlib.crc32(key.encode()), reports)
         return function
 
     return register

@@ -682,6 +682,12 @@ static void observeAccess(VGPU_ARGS) {
     auto *stored = reinterpret_cast<LanesOf<uint64_t>::Stored *>(addresses);
     MemoryEvent event{warp,      op,         m,          addresses, form.bytes,
                       form.kind, form.proxy, form.order, form.scope};
+    StoredValues values;
+    if (form.stored) {
+      values = {registers, form.stored->slots, form.stored->elementBytes,
+                form.stored->registerBytes};
+      event.values = &values;
+    }
     if (from.space == Space::shared && from.bytes == 4) {
       const Lanes<uint32_t> offset =
           get<uint32_t>(registers, from.slot) + static_cast<uint32_t>(from.offset);
