@@ -113,9 +113,8 @@ static void runClusterBarrier(Session &session, const Form &form) {
 /// One warp writes data and then a flag; the other waits for the flag and reads.
 static void runFence(Session &session, const Form &form) {
   const bool hasAddress = form.row->name == "fence_proxy_acquire";
-  const std::string fence = form.name() + (hasAddress ? " [map], 128;\n" : ";\n");
+  const std::string fence = form.name() + (hasAddress ? " [%out], 128;\n" : ";\n");
   std::string text = head(".shared .align 8 .b32 box[2];\n");
-  text.insert(moduleHead().size(), ".global .align 128 .b8 map[128];\n");
   text +=
       "mov.u32 %x1, box; setp.ge.u32 %p1, %i, 32;\n"
       "setp.eq.u32 %p3, %i, 0; @%p3 st.shared.v2.u32 [%x1], {0, 0};\nbar.sync 0;\n"

@@ -47,7 +47,7 @@ std::string copyBytes(const std::string &loadSpace, const std::string &from,
 
 /// `data` are the bytes of all threads, for constants.
 Place placeFor(Modifier space, std::mt19937_64 &random, const std::vector<uint8_t> &data,
-               std::string_view opcode) {
+               std::string_view opcode, bool isStore = false) {
   Place place;
   // Without a space the address is generic, of any memory.
   const bool isGeneric = space == Modifier::none;
@@ -100,12 +100,9 @@ Place placeFor(Modifier space, std::mt19937_64 &random, const std::vector<uint8_
     place.address = "[bytes]";
     place.isParameter = true;
     break;
-  default: // a copy, so that stores hit what the test does not read
-    place.declarations = ".global .align 16 .b8 room[2048];\n";
-    place.begin = "mov.u64 %a5, room; mul.wide.u32 %a6, %i, 64; add.u64 %a5, %a5, %a6;\n" +
-                  copyBytes("global", "%in", "global", "%a5");
-    place.end = copyBytes("global", "%a5", "global", "%out");
-    place.address = "[%a5]";
+  default: // loads from what is given; stores into a copy, which is the result
+    place.begin = isStore ? copyBytes("global", "%in", "global", "%out") : "";
+    place.address = isStore ? "[%out]" : "[%in]";
     break;
   }
   return place;
@@ -245,7 +242,7 @@ static void runStore(Session &session, const Form &form) {
     text += form.name() + " [argument], " + vectorText(bits, count) + policy +
             ";\ncall f, (result, argument);\n}\nret;\n}\n";
   } else {
-    const Place place = placeFor(space, session.random, data, form.row->opcode);
+    const Place place = placeFor(space, session.random, data, form.row->opcode, true);
     text = kernelHead(place.declarations) + place.begin + values.str() + form.name() + " " +
            place.address + ", " + vectorText(bits, count) + policy + ";\n" + place.end +
            "ret;\n}\n";
@@ -271,27 +268,28 @@ static void runStore(Session &session, const Form &form) {
 static void runHint(Session &session, const Form &form) {
   const Instruction &instruction = form.instruction;
   const std::vector<uint8_t> data = randomBytes(session.random);
-  std::string operands;
+  std::string declarations, operands;
   if (form.row->handler == Handler::createpolicy) {
-    operands = form.row->opcode == "createpolicy.range"        ? "%d1, [%a5], 64, 128"
+    operands = form.row->opcode == "createpolicy.range"        ? "%d1, [%in], 64, 128"
                : form.row->opcode == "createpolicy.fractional" ? "%d1, 0f3F000000"
                                                                : "%d1, %d299";
   } else if (instruction.has(Modifier::tensormap)) {
     // Of a tensor map; its bytes are not looked at.
+    if (instruction.has(Modifier::constant))
+      declarations = ".const .align 64 .b8 table[128];\n";
     operands = instruction.has(Modifier::constant) ? "[table]"
                : instruction.has(Modifier::param)  ? "[bytes]"
-                                                   : "[%a5]";
+                                                   : "[%in]";
   } else {
-    operands = instruction.has(Modifier::local) ? "[%a7]" : "[%a5]";
+    operands = instruction.has(Modifier::local) ? "[%a7]" : "[%in]";
+    // Of memory that nobody reads.
     if (form.row->opcode == "applypriority" || form.row->opcode == "discard")
-      operands = "[%a8], 128";
+      operands = "[%out+2048], 128";
   }
-  const Place place = placeFor(Modifier::global, session.random, data, "");
-  const std::string text =
-      kernelHead(place.declarations + ".const .align 64 .b8 table[128];\n"
-                                      ".global .align 128 .b8 unread[128];\n") +
-      ".local .align 16 .b8 stack[64];\nmov.u64 %a7, stack; mov.u64 %a8, unread;\n" + place.begin +
-      form.name() + " " + operands + ";\n" + place.end + "ret;\n}\n";
+  const std::string text = kernelHead(declarations) +
+                           ".local .align 16 .b8 stack[64];\nmov.u64 %a7, stack;\n" + form.name() +
+                           " " + operands + ";\n" + copyBytes("global", "%in", "global", "%out") +
+                           "ret;\n}\n";
   std::vector<uint8_t> out;
   if (!runText(session, form, text, data, out))
     return;
@@ -310,14 +308,19 @@ static void runAddress(Session &session, const Form &form) {
     Modifier space;
     const char *pointer; // a generic one
   };
-  const Case cases[] = {{Modifier::global, "%a20"}, {Modifier::constant, "%a21"},
-                        {Modifier::shared, "%a22"}, {Modifier::local, "%a23"},
-                        {Modifier::param, "%a24"},  {Modifier::sharedCluster, "%a25"}};
+  std::vector<Case> cases = {{Modifier::global, "%a20"},
+                             {Modifier::shared, "%a22"},
+                             {Modifier::local, "%a23"},
+                             {Modifier::param, "%a24"},
+                             {Modifier::sharedCluster, "%a25"}};
+  const bool hasConstant = space == Modifier::constant || session.random() & 1;
+  if (hasConstant)
+    cases.push_back({Modifier::constant, "%a21"});
   std::string text =
-      kernelHead(".global .align 16 .b8 room[64];\n.const .align 16 .b32 table[4] = {7,8,9,10};\n"
-                 ".shared .align 16 .b8 tile[64];\n") +
-      ".local .align 16 .b8 stack[64];\n"
-      "cvta.global.u64 %a20, room; cvta.const.u64 %a21, table; cvta.shared.u64 %a22, tile; "
+      kernelHead(hasConstant ? ".const .align 16 .b32 table[4] = {7,8,9,10};\n" : "") +
+      ".shared .align 16 .b8 tile[64];\n.local .align 16 .b8 stack[64];\n" +
+      (hasConstant ? "cvta.const.u64 %a21, table;\n" : "") +
+      "cvta.global.u64 %a20, %in; cvta.shared.u64 %a22, tile; "
       "cvta.local.u64 %a23, stack; mov.b64 %a24, bytes; cvta.param.u64 %a24, %a24;\n"
       // The same variable of the other block of the cluster.
       "mov.u32 %x1, %cluster_ctarank; xor.b32 %x1, %x1, 1; mapa.u64 %a25, %a22, %x1;\n"
@@ -380,7 +383,7 @@ static void runAddress(Session &session, const Form &form) {
     return;
   std::vector<uint32_t> out(1024);
   alignas(16) uint8_t parameter[64] = {1, 2, 3};
-  const uint32_t *pin = out.data();
+  const uint32_t *pin = out.data() + 512;
   uint32_t *pout = out.data();
   const void *arguments[] = {&pin, &pout, parameter};
   ++session.forms;

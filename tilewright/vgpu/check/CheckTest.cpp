@@ -1,11 +1,14 @@
 // Small kernels that are right or wrong, and what is said of them.
 #include "tilewright/vgpu/check/Checker.h"
+#include "tilewright/vgpu/include/tilewright_vgpu.h"
 #include "tilewright/vgpu/machine/TestKernels.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include <cctype>
 #include <cstdlib>
+#include <map>
 
 namespace tilewright::vgpu::check {
 namespace {
@@ -301,6 +304,187 @@ TEST(Options, WordsAreChecked) {
   EXPECT_TRUE(options.setOrder("seed:12").isOk());
   EXPECT_EQ(options.seed, 12u);
   EXPECT_EQ(options.setOrder("late").error(), Error::checkOption);
+}
+
+TEST(Options, TheEnvironmentSaysWhatAndWhere) {
+  ::setenv("TILEWRIGHT_VGPU_CHECK", "races,count", 1);
+  ::setenv("TILEWRIGHT_VGPU_REPORT", "/tmp/found.sarif", 1);
+  ::setenv("TILEWRIGHT_VGPU_CHECK_LIMIT", "7", 1);
+  const Options options = *Options::fromEnvironment();
+  EXPECT_TRUE(options.races);
+  EXPECT_FALSE(options.barriers);
+  EXPECT_EQ(options.format, ReportFormat::sarif);
+  EXPECT_EQ(options.limit, 7u);
+  ::setenv("TILEWRIGHT_VGPU_CHECK_LIMIT", "none", 1);
+  EXPECT_EQ(Options::fromEnvironment().takeStatus().error(), Error::checkOption);
+  for (const char *name :
+       {"TILEWRIGHT_VGPU_CHECK", "TILEWRIGHT_VGPU_REPORT", "TILEWRIGHT_VGPU_CHECK_LIMIT"})
+    ::unsetenv(name);
+}
+
+TEST(Reports, PlacesAreCountedAndLimited) {
+  Report report(1);
+  EXPECT_TRUE(report.countOrReserve(FindingKind::race, 1, 2, 3));
+  Finding finding;
+  finding.kernel = "k";
+  report.add(finding, 1, 2, 3);
+  EXPECT_FALSE(report.countOrReserve(FindingKind::race, 1, 2, 3));
+  report.add(finding, 1, 2, 4);
+  ASSERT_EQ(report.findings().size(), 1u);
+  EXPECT_EQ(report.findings()[0].count, 2u);
+  EXPECT_EQ(report.total(), 3u);
+  EXPECT_THAT(report.text(), HasSubstr("2 times at this place"));
+  EXPECT_THAT(report.text(), HasSubstr("findings at 1 more places"));
+}
+
+/// A kernel with `.loc`, in which two lanes race.
+const std::string located = head + R"(
+.file 1 "dir/my kernel.py"
+.visible .entry k(.param .u64 pout) {
+  .reg .b32 %t, %r<4>;
+  .shared .align 4 .b32 word;
+  mov.u32 %t, %tid.x;
+  .loc 1 12 3
+  st.shared.u32 [word], %t;
+  .loc 1 13 3
+  ld.shared.u32 %r1, [word];
+  ret;
+}
+)";
+
+TEST(Reports, NameSourceLines) {
+  const Checked checked = check(located, {.block = {64, 1, 1}});
+  ASSERT_FALSE(checked.findings.empty());
+  const Finding &finding = checked.findings[0].finding;
+  EXPECT_EQ(finding.parties[0].place.fileLine, 13u);
+  EXPECT_EQ(finding.parties[1].place.fileLine, 12u);
+  EXPECT_EQ(finding.parties[0].place.function, "k");
+}
+
+/// Reads JSON far enough to know that it is, and to find values: "a.b[0].c".
+class Json {
+public:
+  explicit Json(std::string text) : text(std::move(text)) {}
+  bool parse() {
+    at = 0;
+    values.clear();
+    return value("") && (space(), at == text.size());
+  }
+  std::map<std::string, std::string> values; // of numbers and strings
+
+private:
+  void space() {
+    while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at])))
+      ++at;
+  }
+  bool take(char c) {
+    space();
+    if (at >= text.size() || text[at] != c)
+      return false;
+    ++at;
+    return true;
+  }
+  bool string(std::string &into) {
+    if (!take('"'))
+      return false;
+    while (at < text.size() && text[at] != '"') {
+      if (static_cast<unsigned char>(text[at]) < 0x20)
+        return false;
+      if (text[at] == '\\')
+        ++at;
+      into += text[at++];
+    }
+    return take('"');
+  }
+  bool value(const std::string &path) {
+    space();
+    if (at >= text.size())
+      return false;
+    if (text[at] == '{') {
+      ++at;
+      for (bool isFirst = true; !take('}'); isFirst = false) {
+        std::string name;
+        if ((!isFirst && !take(',')) || !string(name) || !take(':') || !value(path + "." + name))
+          return false;
+      }
+      return true;
+    }
+    if (text[at] == '[') {
+      ++at;
+      for (int i = 0; !take(']'); ++i)
+        if ((i != 0 && !take(',')) || !value(path + "[" + std::to_string(i) + "]"))
+          return false;
+      return true;
+    }
+    if (text[at] == '"')
+      return string(values[path]);
+    const size_t begin = at;
+    while (at < text.size() &&
+           (std::isdigit(static_cast<unsigned char>(text[at])) || text[at] == '-'))
+      ++at;
+    values[path] = text.substr(begin, at - begin);
+    return at != begin;
+  }
+  std::string text;
+  size_t at = 0;
+};
+
+/// What SARIF 2.1.0 requires: version, runs, tool.driver.name, and of each result a
+/// message; rules and places that results name must exist.
+TEST(Reports, SarifHasWhatItMust) {
+  Checker checker(*Options::parse("all"));
+  auto module = machine::loadText(located);
+  std::vector<uint32_t> memory(64);
+  uint32_t *out = memory.data();
+  LaunchConfig config{.block = {64, 1, 1}, .observer = &checker};
+  ASSERT_TRUE(machine::run(*module, "k", config, out).isOk());
+  Json sarif(checker.report().sarif());
+  ASSERT_TRUE(sarif.parse()) << checker.report().sarif();
+  std::map<std::string, std::string> &values = sarif.values;
+  EXPECT_EQ(values[".version"], "2.1.0");
+  EXPECT_THAT(values[".$schema"], HasSubstr("sarif-2.1.0"));
+  EXPECT_EQ(values[".runs[0].tool.driver.name"], "tilewright-vgpu");
+  EXPECT_EQ(values[".runs[0].results[0].ruleId"], "race");
+  const std::string rule =
+      ".runs[0].tool.driver.rules[" + values[".runs[0].results[0].ruleIndex"] + "].id";
+  EXPECT_EQ(values[rule], "race");
+  EXPECT_EQ(values[".runs[0].results[0].level"], "error");
+  EXPECT_NE(values[".runs[0].results[0].message.text"], "");
+  const std::string place = ".runs[0].results[0].locations[0].physicalLocation";
+  EXPECT_EQ(values[place + ".artifactLocation.uri"], "dir/my%20kernel.py");
+  EXPECT_EQ(values[place + ".region.startLine"], "13");
+  const std::string related = ".runs[0].results[0].relatedLocations[0].physicalLocation";
+  EXPECT_EQ(values[related + ".region.startLine"], "12");
+  Json json(checker.report().json());
+  ASSERT_TRUE(json.parse()) << checker.report().json();
+  EXPECT_EQ(json.values[".findings[0].kind"], "race");
+  EXPECT_EQ(json.values[".findings[0].accesses[0].place.line"], "13");
+}
+
+TEST(CHeader, ChecksALaunch) {
+  char *error = nullptr, *report = nullptr;
+  tilewright_vgpu_module *module = tilewright_vgpu_load(located.c_str(), "sm_90a", &error);
+  ASSERT_NE(module, nullptr) << error;
+  tilewright_vgpu_config config = {};
+  for (int i = 0; i < 3; ++i)
+    config.grid[i] = config.block[i] = 1;
+  config.block[0] = 64;
+  std::vector<uint32_t> memory(64);
+  uint32_t *out = memory.data();
+  const void *arguments[] = {&out};
+  size_t findings = 0;
+  EXPECT_EQ(tilewright_vgpu_launch_checked(module, "k", &config, arguments, 1, "races", "json",
+                                           &findings, &report, &error),
+            0);
+  EXPECT_GE(findings, 1u);
+  EXPECT_THAT(report, HasSubstr("\"kind\":\"race\""));
+  tilewright_vgpu_free_error(report);
+  EXPECT_NE(tilewright_vgpu_launch_checked(module, "k", &config, arguments, 1, "everything",
+                                           nullptr, nullptr, nullptr, &error),
+            0);
+  EXPECT_THAT(error, HasSubstr("E7301"));
+  tilewright_vgpu_free_error(error);
+  tilewright_vgpu_unload(module);
 }
 
 TEST(Reports, FilesThatCannotBeWrittenAreNamed) {

@@ -31,6 +31,7 @@ struct Options {
   size_t limit = 100; // places that are described
   ReportFormat format = ReportFormat::text;
   std::string path; // of the report; empty: stderr
+  // For whoever launches: the checks need no particular order.
   machine::Completion completion = machine::Completion::eager;
   uint64_t seed = 0;
 
@@ -42,8 +43,8 @@ struct Options {
   /// "eager", "latest" or "seed:7".
   ///  - checkOption: it is none of them.
   Status setOrder(std::string_view order);
-  /// TILEWRIGHT_VGPU_CHECK, _ORDER, _REPORT (a path) and _REPORT_FORMAT (text, json,
-  /// sarif; else by the path's ending), _CHECK_LIMIT.
+  /// TILEWRIGHT_VGPU_CHECK, _REPORT (a path) and _REPORT_FORMAT (text, json, sarif;
+  /// else by the path's ending), _CHECK_LIMIT.
   ///  - checkOption: a variable has a value that is not known.
   static Result<Options> fromEnvironment();
 };

@@ -27,6 +27,8 @@ Result<Options> Options::parse(std::string_view checks) {
       options.bounds = true;
     else if (word == "barriers")
       options.barriers = true;
+    else if (word == "count")
+      continue; // of those who count, who share the list
     else if (word == "off" || word == "0" || word == "none")
       options.races = options.uninit = options.bounds = options.barriers = false;
     else if (!word.empty())
@@ -59,7 +61,6 @@ Result<Options> Options::fromEnvironment() {
     return std::string_view(value ? value : "");
   };
   TILEWRIGHT_ASSIGN(Options options, parse(variable("TILEWRIGHT_VGPU_CHECK")));
-  TILEWRIGHT_TRY(options.setOrder(variable("TILEWRIGHT_VGPU_ORDER")));
   options.path = variable("TILEWRIGHT_VGPU_REPORT");
   std::string_view format = variable("TILEWRIGHT_VGPU_REPORT_FORMAT");
   if (format.empty())

@@ -3,10 +3,11 @@
 #include "tilewright/support/Concat.h"
 
 #include <algorithm>
+#include <cctype>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <set>
 
 namespace tilewright::vgpu::check {
 
@@ -114,10 +115,11 @@ static std::string placeText(const SourcePlace &place) {
   return text;
 }
 
-std::string Report::text() const {
+std::string Report::text(size_t first) const {
   std::lock_guard lock(mutex);
   std::string out;
-  for (const Counted &one : all) {
+  for (size_t i = first; i < all.size(); ++i) {
+    const Counted &one = all[i];
     const Finding &finding = one.finding;
     out += concat(nameOf(finding.kind), ": ", finding.message, "\n");
     for (const Party &party : finding.parties) {
@@ -201,13 +203,30 @@ std::string Report::json() const {
   return out + concat("\n],\"notListed\":", beyond, "}\n");
 }
 
+/// A path as a URI reference: what may not stand in one is written as %20.
+static std::string uriOf(std::string_view path) {
+  std::string out;
+  for (const char c : path) {
+    if (std::isalnum(static_cast<unsigned char>(c)) ||
+        std::string_view("-._~/:@!$&'()*+,;=").find(c) != std::string_view::npos) {
+      out += c;
+    } else {
+      char code[4];
+      std::snprintf(code, sizeof code, "%%%02X",
+                    static_cast<unsigned>(static_cast<unsigned char>(c)));
+      out += code;
+    }
+  }
+  return out;
+}
+
 /// A place as a location of SARIF: the source if it is known, else the PTX by its kernel.
 static std::string locationSarif(const Finding &finding, const Party &party) {
   const SourcePlace &place = party.place;
   const bool hasSource = !place.file.empty();
   return concat(
       "{\"physicalLocation\":{\"artifactLocation\":{\"uri\":",
-      quoted(hasSource ? place.file : concat(finding.kernel, ".ptx")),
+      quoted(uriOf(hasSource ? place.file : concat(finding.kernel, ".ptx"))),
       "},\"region\":{\"startLine\":", std::max(hasSource ? place.fileLine : place.line, 1u),
       "}},\"logicalLocations\":[{\"fullyQualifiedName\":", quoted(place.function),
       ",\"kind\":\"function\"}],\"message\":{\"text\":",
@@ -218,7 +237,7 @@ std::string Report::sarif() const {
   std::lock_guard lock(mutex);
   std::string out = "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\","
                     "\"version\":\"2.1.0\",\"runs\":[{\"tool\":{\"driver\":{\"name\":"
-                    "\"tilewright-vgpu\",\"informationUri\":\"https://tilewright.dev/vgpu\","
+                    "\"tilewright-vgpu\","
                     "\"rules\":[";
   std::vector<FindingKind> rules;
   for (const Counted &one : all)

@@ -79,7 +79,8 @@ public:
   std::vector<Counted> findings() const;
   void clear();
 
-  std::string text() const;
+  /// Those from the one with number `first` on.
+  std::string text(size_t first = 0) const;
   std::string json() const;
   /// SARIF 2.1.0.
   std::string sarif() const;

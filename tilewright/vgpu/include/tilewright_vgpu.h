@@ -46,6 +46,17 @@ int tilewright_vgpu_launch(tilewright_vgpu_module *module, const char *kernel,
                            const tilewright_vgpu_config *config, const void *const *arguments,
                            size_t argument_count, char **error);
 
+/* Runs a kernel as above and checks it. `checks` is "all" (or NULL), or some of
+ * races, uninit, bounds, barriers with commas between. Afterwards *findings is the
+ * number of places at which something is wrong, and *report, to free as errors are,
+ * what it is: as "text" (or NULL) for people, "json" or "sarif" for tools. Either may
+ * be NULL. Findings do not make the launch fail. In the library TilewrightVgpuCheck. */
+int tilewright_vgpu_launch_checked(tilewright_vgpu_module *module, const char *kernel,
+                                   const tilewright_vgpu_config *config,
+                                   const void *const *arguments, size_t argument_count,
+                                   const char *checks, const char *format, size_t *findings,
+                                   char **report, char **error);
+
 /* The memory of a variable of the module in global or constant memory; NULL if
  * there is none. *bytes is its size. */
 void *tilewright_vgpu_variable(tilewright_vgpu_module *module, const char *name, size_t *bytes);

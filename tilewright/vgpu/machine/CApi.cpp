@@ -1,6 +1,4 @@
-#include "tilewright/vgpu/include/tilewright_vgpu.h"
-
-#include "tilewright/vgpu/machine/Launch.h"
+#include "tilewright/vgpu/machine/CApiModule.h"
 #include "tilewright/vgpu/machine/TensorMap.h"
 
 #include <cstdlib>
@@ -9,25 +7,44 @@
 using namespace tilewright;
 using namespace tilewright::vgpu::machine;
 
-struct tilewright_vgpu_module {
-  std::unique_ptr<LoadedModule> module;
-};
+namespace tilewright::vgpu::machine {
 
-/// Hands the text of a failure over, and gives its code.
-static int report(const Status &status, char **error) {
-  if (!status.isOk() && error) {
-    const std::string text = status.toString();
-    *error = static_cast<char *>(std::malloc(text.size() + 1));
-    if (*error)
-      std::memcpy(*error, text.c_str(), text.size() + 1);
-  }
+char *handOver(const std::string &text) {
+  auto *copy = static_cast<char *>(std::malloc(text.size() + 1));
+  if (copy)
+    std::memcpy(copy, text.c_str(), text.size() + 1);
+  return copy;
+}
+
+int handOver(const Status &status, char **error) {
+  if (!status.isOk() && error)
+    *error = handOver(status.toString());
   return static_cast<int>(status.code());
 }
+
+LaunchConfig launchConfigOf(const tilewright_vgpu_config &config) {
+  LaunchConfig launched;
+  for (int i = 0; i < 3; ++i) {
+    launched.grid[i] = config.grid[i];
+    launched.block[i] = config.block[i];
+    launched.cluster[i] = config.cluster[i];
+  }
+  launched.dynamicSharedBytes = config.dynamic_shared_bytes;
+  launched.cooperative = config.cooperative != 0;
+  launched.arithmetic = config.hopper_arithmetic ? Arithmetic::hopper : Arithmetic::exact;
+  launched.completion = config.completion == 1   ? Completion::latest
+                        : config.completion == 2 ? Completion::seeded
+                                                 : Completion::eager;
+  launched.seed = config.seed;
+  return launched;
+}
+
+} // namespace tilewright::vgpu::machine
 
 tilewright_vgpu_module *tilewright_vgpu_load(const char *text, const char *chip, char **error) {
   Result<std::unique_ptr<LoadedModule>> module = LoadedModule::create(text, chip);
   if (!module.isOk()) {
-    report(std::move(module).takeStatus(), error);
+    handOver(std::move(module).takeStatus(), error);
     return nullptr;
   }
   return new tilewright_vgpu_module{*std::move(module)};
@@ -38,26 +55,14 @@ void tilewright_vgpu_unload(tilewright_vgpu_module *module) { delete module; }
 int tilewright_vgpu_launch(tilewright_vgpu_module *module, const char *kernel,
                            const tilewright_vgpu_config *config, const void *const *arguments,
                            size_t argument_count, char **error) {
-  LaunchConfig launched;
-  for (int i = 0; i < 3; ++i) {
-    launched.grid[i] = config->grid[i];
-    launched.block[i] = config->block[i];
-    launched.cluster[i] = config->cluster[i];
-  }
-  launched.dynamicSharedBytes = config->dynamic_shared_bytes;
-  launched.cooperative = config->cooperative != 0;
-  launched.arithmetic = config->hopper_arithmetic ? Arithmetic::hopper : Arithmetic::exact;
-  launched.completion = config->completion == 1   ? Completion::latest
-                        : config->completion == 2 ? Completion::seeded
-                                                  : Completion::eager;
-  launched.seed = config->seed;
+  LaunchConfig launched = launchConfigOf(*config);
   std::optional<ThreadPool> pool;
   if (config->threads > 1) {
     pool.emplace(config->threads);
     launched.pool = &*pool;
   }
-  return report(launch(*module->module, kernel, launched, std::span(arguments, argument_count)),
-                error);
+  return handOver(launch(*module->module, kernel, launched, std::span(arguments, argument_count)),
+                  error);
 }
 
 void *tilewright_vgpu_variable(tilewright_vgpu_module *module, const char *name, size_t *bytes) {
@@ -75,10 +80,10 @@ int tilewright_vgpu_encode_tensor_map(void *map, uint32_t element, uint32_t rank
                                       uint32_t swizzle, int fill_nan, char **error) {
   if (rank < 1 || rank > 5 || element > static_cast<uint32_t>(TensorElement::tf32Ftz) ||
       swizzle > static_cast<uint32_t>(TensorSwizzle::bytes128))
-    return report(Status(Code::invalidArgument,
-                         "a tensor map has 1 to 5 dimensions, an element type of 0 to 12 and a "
-                         "swizzle of 0 to 3"),
-                  error);
+    return handOver(Status(Code::invalidArgument,
+                           "a tensor map has 1 to 5 dimensions, an element type of 0 to 12 and a "
+                           "swizzle of 0 to 3"),
+                    error);
   TensorMap encoded;
   encoded.address = reinterpret_cast<uint64_t>(address);
   encoded.rank = rank;
@@ -92,7 +97,7 @@ int tilewright_vgpu_encode_tensor_map(void *map, uint32_t element, uint32_t rank
     encoded.stride[i] = i == 0 ? bytesOf(encoded.element) : strides[i - 1];
   }
   if (Status status = encoded.check(); !status.isOk())
-    return report(status, error);
+    return handOver(status, error);
   encoded.encode(static_cast<std::byte *>(map));
   return 0;
 }

@@ -123,6 +123,13 @@ uint64_t Decoder::immediateBits(const Operand &operand, Modifier type) const {
              : std::bit_cast<uint32_t>(static_cast<float>(value));
 }
 
+uint64_t Decoder::specialForm(const Operand &operand, unsigned bytes) {
+  // %envreg1 has its number where %tid.x has its dimension.
+  const bool isNumbered = operand.index == static_cast<uint32_t>(ptx::SpecialRegister::envreg);
+  const uint64_t part = operand.component == Operand::noComponent ? 0 : operand.component;
+  return operand.index | (isNumbered ? operand.value & 0xff : part) << 16 | uint64_t(bytes) << 24;
+}
+
 uint32_t Decoder::read(const Operand &operand, Modifier type) {
   const unsigned bytes = registerBytes(type);
   switch (operand.kind) {
@@ -133,9 +140,8 @@ uint32_t Decoder::read(const Operand &operand, Modifier type) {
   case OperandKind::special: {
     const uint32_t slot = temporary(bytes);
     Op &op = emitUnguarded(Operation::special);
-    const uint64_t component = operand.component == Operand::noComponent ? 0 : operand.component;
     op.d = slot;
-    op.imm = operand.index | component << 16 | uint64_t(bytes) << 24;
+    op.imm = specialForm(operand, bytes);
     return slot;
   }
   case OperandKind::symbol:

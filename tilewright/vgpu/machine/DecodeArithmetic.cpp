@@ -643,9 +643,8 @@ Status Decoder::move() {
   }
   if (from.kind == OperandKind::special) {
     Op &op = emit(Operation::special);
-    const uint64_t component = from.component == Operand::noComponent ? 0 : from.component;
     op.d = bytes == 1 ? writePredicate(to) : write(to, bytes);
-    op.imm = from.index | component << 16 | uint64_t(bytes) << 24;
+    op.imm = specialForm(from, bytes);
     return Status();
   }
   const uint32_t a = read(from, type);

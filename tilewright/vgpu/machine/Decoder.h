@@ -56,6 +56,8 @@ private:
   /// A value to read as `type`: a register, an immediate, a special register, an address.
   uint32_t read(const Operand &operand, Modifier type);
   uint32_t readBytes(const Operand &operand, unsigned bytes);
+  /// Op::imm of an operation that reads a special register.
+  static uint64_t specialForm(const Operand &operand, unsigned bytes);
   uint32_t predicate(const Operand &operand);
   uint32_t write(const Operand &operand, unsigned bytes);
   uint32_t writePredicate(const Operand &operand);

@@ -328,6 +328,7 @@ Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &c
   TILEWRIGHT_TRY(checkSizes(module.chip(), *program, grid, wanted));
   TILEWRIGHT_TRY(bindArguments(*program, arguments, grid));
 
+  grid.isCooperative = config.cooperative;
   const uint64_t perGroup = config.cooperative ? volume(grid.grid) : volume(grid.cluster);
   const uint64_t groups = volume(grid.grid) / perGroup;
   std::atomic<uint64_t> next = 0;

@@ -46,6 +46,22 @@ static void fillRow(const TensorMap &map, std::byte *to, uint32_t bytes) {
     std::memcpy(to + i, &nan, size);
 }
 
+/// Loads of tf32 round f32 to its 10 bits of mantissa, to nearest even; stores do not. That
+/// .ftz flushes before it rounds is an assumption.
+static void roundRow(const TensorMap &map, std::byte *row, uint32_t bytes) {
+  if (map.element != TensorElement::tf32 && map.element != TensorElement::tf32Ftz)
+    return;
+  for (uint32_t i = 0; i < bytes; i += 4) {
+    uint32_t bits;
+    std::memcpy(&bits, row + i, 4);
+    if (map.element == TensorElement::tf32Ftz && (bits & 0x7f800000u) == 0)
+      bits &= 0x80000000u;
+    if ((bits & 0x7f800000u) != 0x7f800000u)
+      bits = (bits + 0xfffu + (bits >> 13 & 1)) & 0xffffe000u;
+    std::memcpy(row + i, &bits, 4);
+  }
+}
+
 namespace {
 /// A box of a tensor, row by row: rows run along dimension 0.
 struct Box {
@@ -138,6 +154,7 @@ static void copyBox(const CopyForm &form, const Box &box, std::byte *shared, uin
       std::memcpy(row + i * size, from, static_cast<size_t>(run) * size);
       i += run;
     }
+    roundRow(map, row, bytes);
     moveChunks(true);
   }
 }

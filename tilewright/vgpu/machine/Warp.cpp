@@ -350,6 +350,13 @@ void readSpecial(const Warp &warp, unsigned special, unsigned component, uint64_
     return splat(grid.sharedBytes);
   case SpecialRegister::dynamicSmemSize:
     return splat(grid.dynamicSharedBytes);
+  case SpecialRegister::envreg: {
+    // Cooperative groups find the memory of the grid's barrier here: the upper half of its
+    // address in 1, the lower in 2.
+    const auto address = reinterpret_cast<uint64_t>(grid.workspace.data());
+    const bool isThere = grid.isCooperative && (component == 1 || component == 2);
+    return splat(!isThere ? 0 : component == 1 ? address >> 32 : address & 0xffffffffu);
+  }
   default:
     return splat(0);
   }

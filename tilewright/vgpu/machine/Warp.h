@@ -148,8 +148,10 @@ struct Grid {
   Observer *observer = nullptr;
   uint64_t id = 0;
   bool exactTensor = true; // the arithmetic profile of matrix instructions
-  bool isTracked = false;  // asynchronous operations are objects: observed, or completed later
-  bool isCounted = false;  // instructions are
+  bool isCooperative = false;
+  alignas(64) std::array<std::byte, 256> workspace{}; // of a cooperative grid's barrier
+  bool isTracked = false; // asynchronous operations are objects: observed, or completed later
+  bool isCounted = false; // instructions are
   Completion completion = Completion::eager;
   uint64_t seed = 0;
   uint64_t maxSteps = 0;

@@ -77,7 +77,7 @@ def matmul_f16_transposed():
 
 @program(within(1e-3, 3e-2, because="sums of 64 are kept in f16 between steps: 4 roundings of 2^-11 of sums up to 30"))
 def matmul_f16_accumulated_in_f16():
-    """On Hopper, Triton 3.9 unpacks these accumulators between wgmma and its wait. ptxas repairs that (C7517); PTX as such
+    """On Hopper, Triton 3.9 unpacks these accumulators between wgmma and its wait. ptxas repairs that (C7517); PTX itself
     promises nothing, so this is right when asynchronous operations complete at once, and the checks report it."""
     a, b = normal(64, 64, dtype=np.float16), normal(64, 64, dtype=np.float16)
     return matmul(a, b, empty((64, 64), np.float16), (64, 64, 32), ACC=tl.float16)

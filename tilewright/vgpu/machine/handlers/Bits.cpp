@@ -521,17 +521,33 @@ static bool parkForMembers(Warp &warp, const Op *op, uint32_t mask, uint32_t m, 
   parkFragment(warp, {op, warp.frame, mask, Wait::lanes, missing, 0});
   return true;
 }
+VGPU_INLINE uint32_t memberWord(const std::byte *registers, const Op *op, int lane) {
+  return *reinterpret_cast<const uint32_t *>(registers + op->f + 4 * lane);
+}
 #define VGPU_CONVERGE(m)                                                                           \
   do {                                                                                             \
     if (m == 0)                                                                                    \
       VGPU_NEXT;                                                                                   \
     if (warp.diverged) [[unlikely]] {                                                              \
-      const uint32_t members =                                                                     \
-          *reinterpret_cast<const uint32_t *>(registers + op->f + 4 * std::countr_zero(m));        \
+      uint32_t members = 0;                                                                        \
+      for (uint32_t rest = m; rest != 0; rest &= rest - 1)                                         \
+        members |= memberWord(registers, op, std::countr_zero(rest));                              \
       if (parkForMembers(warp, op, mask, m, members))                                              \
         VGPU_RESUME;                                                                               \
     }                                                                                              \
   } while (false)
+
+/// Lanes may name different members: then they are groups that do not know of each other.
+/// Calls body(members, lanes) for each; nearly always there is one.
+template <typename Body>
+VGPU_INLINE void eachGroup(const std::byte *registers, const Op *op, uint32_t m, Body body) {
+  for (uint32_t rest = m; rest != 0;) {
+    const uint32_t members = memberWord(registers, op, std::countr_zero(rest));
+    const uint32_t group = maskOf(get<uint32_t>(registers, op->f) == members) & rest;
+    body(members & m, group);
+    rest &= ~group;
+  }
+}
 
 /// imm: 0 up, 1 down, 2 bfly, 3 idx. e is the predicate.
 static void shuffle(VGPU_ARGS) {
@@ -580,43 +596,44 @@ static void shuffle(VGPU_ARGS) {
 static void vote(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   VGPU_CONVERGE(m);
-  const uint32_t members =
-      *reinterpret_cast<const uint32_t *>(registers + op->f + 4 * std::countr_zero(m)) & m;
-  const uint32_t votes = (predicate(registers, op->a) ^ (op->imm & 16 ? ~0u : 0)) & members;
-  switch (op->imm & 15) {
-  case 0:
-    putPredicate(registers, op->d, m, votes == members ? ~0u : 0);
-    break;
-  case 1:
-    putPredicate(registers, op->d, m, votes != 0 ? ~0u : 0);
-    break;
-  case 2:
-    putPredicate(registers, op->d, m, votes == members || votes == 0 ? ~0u : 0);
-    break;
-  default:
-    put<uint32_t>(registers, op->d, m, Lanes<uint32_t>(votes));
-    break;
-  }
+  const uint32_t holds = predicate(registers, op->a) ^ (op->imm & 16 ? ~0u : 0);
+  eachGroup(registers, op, m, [&](uint32_t members, uint32_t group) {
+    const uint32_t votes = holds & members;
+    switch (op->imm & 15) {
+    case 0:
+      putPredicate(registers, op->d, group, votes == members ? ~0u : 0);
+      break;
+    case 1:
+      putPredicate(registers, op->d, group, votes != 0 ? ~0u : 0);
+      break;
+    case 2:
+      putPredicate(registers, op->d, group, votes == members || votes == 0 ? ~0u : 0);
+      break;
+    default:
+      put<uint32_t>(registers, op->d, group, Lanes<uint32_t>(votes));
+      break;
+    }
+  });
   VGPU_NEXT;
 }
 /// imm: .all, with predicate e.
 template <typename T> static void match(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   VGPU_CONVERGE(m);
-  const uint32_t members =
-      *reinterpret_cast<const uint32_t *>(registers + op->f + 4 * std::countr_zero(m)) & m;
   const Lanes<T> a = get<T>(registers, op->a);
-  Lanes<uint32_t> result(0);
-  if (op->imm) {
-    const uint32_t same = maskOf(a == a[std::countr_zero(m)]) & members;
-    result = Lanes<uint32_t>(same == members ? members : 0);
-    putPredicate(registers, op->e, m, same == members ? ~0u : 0);
-  } else {
-    for (int i = 0; i < 32; ++i)
-      if (m >> i & 1)
-        result[i] = maskOf(a == a[i]) & members;
-  }
-  put<uint32_t>(registers, op->d, m, result);
+  eachGroup(registers, op, m, [&](uint32_t members, uint32_t group) {
+    Lanes<uint32_t> result(0);
+    if (op->imm) {
+      const uint32_t same = maskOf(a == a[std::countr_zero(group)]) & members;
+      result = Lanes<uint32_t>(same == members ? members : 0);
+      putPredicate(registers, op->e, group, same == members ? ~0u : 0);
+    } else {
+      for (int i = 0; i < 32; ++i)
+        if (group >> i & 1)
+          result[i] = maskOf(a == a[i]) & members;
+    }
+    put<uint32_t>(registers, op->d, group, result);
+  });
   VGPU_NEXT;
 }
 /// imm: 0 add, 1 min, 2 max, 3 and, 4 or, 5 xor; bit 4: signed.
@@ -624,33 +641,35 @@ static void reduceWarp(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   VGPU_CONVERGE(m);
   const Lanes<uint32_t> a = get<uint32_t>(registers, op->a);
-  uint32_t result = a[std::countr_zero(m)];
-  for (uint32_t rest = m & (m - 1); rest != 0; rest &= rest - 1) {
-    const uint32_t value = a[std::countr_zero(rest)];
-    const bool isLess =
-        op->imm & 16 ? static_cast<int32_t>(value) < static_cast<int32_t>(result) : value < result;
-    switch (op->imm & 15) {
-    case 0:
-      result += value;
-      break;
-    case 1:
-      result = isLess ? value : result;
-      break;
-    case 2:
-      result = isLess ? result : value;
-      break;
-    case 3:
-      result &= value;
-      break;
-    case 4:
-      result |= value;
-      break;
-    default:
-      result ^= value;
-      break;
+  eachGroup(registers, op, m, [&](uint32_t, uint32_t group) {
+    uint32_t result = a[std::countr_zero(group)];
+    for (uint32_t rest = group & (group - 1); rest != 0; rest &= rest - 1) {
+      const uint32_t value = a[std::countr_zero(rest)];
+      const bool isLess = op->imm & 16 ? static_cast<int32_t>(value) < static_cast<int32_t>(result)
+                                       : value < result;
+      switch (op->imm & 15) {
+      case 0:
+        result += value;
+        break;
+      case 1:
+        result = isLess ? value : result;
+        break;
+      case 2:
+        result = isLess ? result : value;
+        break;
+      case 3:
+        result &= value;
+        break;
+      case 4:
+        result |= value;
+        break;
+      default:
+        result ^= value;
+        break;
+      }
     }
-  }
-  put<uint32_t>(registers, op->d, m, Lanes<uint32_t>(result));
+    put<uint32_t>(registers, op->d, group, Lanes<uint32_t>(result));
+  });
   VGPU_NEXT;
 }
 static void activeMask(VGPU_ARGS) {
@@ -662,11 +681,11 @@ static void activeMask(VGPU_ARGS) {
 static void electLane(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   VGPU_CONVERGE(m);
-  const uint32_t members =
-      *reinterpret_cast<const uint32_t *>(registers + op->f + 4 * std::countr_zero(m)) & m;
-  const auto leader = static_cast<uint32_t>(std::countr_zero(members ? members : m));
-  put<uint32_t>(registers, op->d, m, Lanes<uint32_t>(leader));
-  putPredicate(registers, op->e, m, 1u << leader);
+  eachGroup(registers, op, m, [&](uint32_t members, uint32_t group) {
+    const auto leader = static_cast<uint32_t>(std::countr_zero(members ? members : group));
+    put<uint32_t>(registers, op->d, group, Lanes<uint32_t>(leader));
+    putPredicate(registers, op->e, group, 1u << leader);
+  });
   VGPU_NEXT;
 }
 
