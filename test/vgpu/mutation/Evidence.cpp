@@ -164,10 +164,10 @@ private:
     return a.passed.here == b.passed.here || a.passed.elsewhere != b.passed.elsewhere ||
            hasWaited(a, b) || hasWaited(b, a);
   }
-  /// Whether the thread of `later` itself waited for the copy of `earlier` before.
+  /// Whether the thread of `later` itself waited for the operation of `earlier` before.
   bool hasWaited(const Seen &earlier, const Seen &later) const {
     auto found = waited.find({earlier.op, later.thread});
-    return earlier.op != 0 && later.op == 0 && found != waited.end() && found->second < later.at;
+    return earlier.op != 0 && found != waited.end() && found->second < later.at;
   }
 
   void add(const Logged &event, const Thread &thread, AccessKind kind) {
@@ -231,10 +231,14 @@ private:
         edge(event, true, true);
         break;
       case SyncKind::asyncWait:
-        // Until here the operation may have been accessing.
-        for (const AsyncId id : event.operations)
+        // Until here the operation may have been accessing; who waited knows its end.
+        for (const AsyncId id : event.operations) {
           for (const Logged *access : accesses[id])
             add(*access, first, access->access);
+          for (uint32_t lane = 0; lane < 32; ++lane)
+            if (event.mask >> lane & 1)
+              waited.emplace(std::pair(id, threadOf(event, lane)), now);
+        }
         break;
       case SyncKind::mbarrierInit:
       case SyncKind::mbarrierInvalidate:
@@ -580,9 +584,11 @@ std::string whyBenign(const Events &log, const Mutant &mutant) {
     return std::any_of(names.begin(), names.end(), [&](const char *name) { return what == name; });
   };
   if (is({"delete bar.sync", "bar.sync to bar.arrive"}) && nothingCrosses(log, line, Unit::block))
-    return "no conflicting accesses lie on both sides of it before another barrier";
+    return "no conflicting accesses lie on both sides of it before another barrier, but of threads "
+           "that waited for the operation themselves";
   if (is({"delete bar.warp.sync"}) && nothingCrosses(log, line, Unit::warp))
-    return "no conflicting accesses lie on both sides of it before another barrier";
+    return "no conflicting accesses lie on both sides of it before another barrier, but of threads "
+           "that waited for the operation themselves";
   if (is({"delete barrier.cluster.arrive", "delete barrier.cluster.wait"})) {
     // The other half of the barrier stands at its own line.
     uint32_t arrive = line;

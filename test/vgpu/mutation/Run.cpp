@@ -78,7 +78,7 @@ Ran runOnce(LoadedModule &module, const Kernel &kernel, Completion completion, u
   std::memcpy(in.data(), input.data(), wordCount * 4);
   std::memset(out.data(), 0, wordCount * 4);
   std::memset(scratch.data(), 0, wordCount * 4);
-  check::Options options = *check::Options::parse(withChecks ? "all" : "off");
+  check::Options options = *check::Options::parse(withChecks ? "all,strict" : "off");
   check::Checker checker(options);
   LaunchConfig config{.grid = {kernel.grid, 1, 1},
                       .block = {kernel.block, 1, 1},

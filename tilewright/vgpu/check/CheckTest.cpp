@@ -47,8 +47,8 @@ struct Checked {
   std::vector<Report::Counted> findings;
 };
 
-Checked check(const std::string &text, LaunchConfig config, const std::string &checks = "all",
-              std::vector<uint32_t> *memory = nullptr) {
+Checked check(const std::string &text, LaunchConfig config,
+              const std::string &checks = "all,strict", std::vector<uint32_t> *memory = nullptr) {
   Checker checker(*Options::parse(checks));
   auto module = machine::loadText(text);
   std::vector<uint32_t> own(4096);

@@ -26,6 +26,9 @@ struct Options {
   bool uninit = false;   // reads of what nobody wrote
   bool bounds = false;   // accesses outside of allocations
   bool barriers = false; // misuse of barriers, operations that nobody waited for
+  /// Takes PTX by the letter where compilers do not: a copy needs a fence after the
+  /// init of an mbarrier of its own block, too.
+  bool strict = false;
   /// Accesses to memory that no allocation covers are errors; else only to red zones.
   bool strictBounds = false;
   size_t limit = 100; // places that are described
@@ -37,7 +40,7 @@ struct Options {
 
   bool any() const { return races || uninit || bounds || barriers; }
 
-  /// "races,uninit,bounds,barriers", "all" or "off".
+  /// "races,uninit,bounds,barriers", "all" or "off"; "strict" beside them.
   ///  - checkOption: a word is not known.
   static Result<Options> parse(std::string_view checks);
   /// "eager", "latest" or "seed:7".

@@ -27,13 +27,17 @@ Result<Options> Options::parse(std::string_view checks) {
       options.bounds = true;
     else if (word == "barriers")
       options.barriers = true;
+    else if (word == "strict")
+      options.strict = true;
     else if (word == "count")
       continue; // of those who count, who share the list
     else if (word == "off" || word == "0" || word == "none")
       options.races = options.uninit = options.bounds = options.barriers = false;
     else if (!word.empty())
-      return unknown("the list of checks", word,
-                     "all, off, or some of races, uninit, bounds, barriers with commas between");
+      return unknown(
+          "the list of checks", word,
+          "all, off, or some of races, uninit, bounds, barriers with commas between, and "
+          "strict");
   }
   return options;
 }

@@ -73,6 +73,12 @@ Detector::Ordering Detector::orderOf(const Actor &actor, const Touch &earlier, u
                                      const Touch &now) const {
   if (earlier.op != 0 && earlier.op == now.op && earlier.block == now.block)
     return Ordering::ordered;
+  // Threads of a block that write the same bytes by one instruction write the same
+  // value in the programs that compilers make; which of them is last does not matter
+  // then. A race between rounds of a loop shows in who reads.
+  if (now.op == 0 && earlier.op == 0 && earlier.block == now.block && earlier.place == now.place &&
+      !now.isRead() && !earlier.isRead() && inShared)
+    return Ordering::ordered;
   // The lanes that make the access, or that issued the operation.
   const uint32_t lane = now.laneOf(byte);
   uint32_t lanes = 0;

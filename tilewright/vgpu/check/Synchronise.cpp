@@ -335,7 +335,10 @@ void Detector::useMbarrier(const SyncEvent &event, WarpState &warp, BlockState &
   if (!options.barriers || !state.isLive)
     return;
   const AsyncState *operation = event.async ? operationOf(event.async) : nullptr;
-  const bool isAsync = operation && operation->usesAsyncProxy;
+  // Triton's kernels, and others that work, have no fence for mbarriers of their own
+  // block; by the letter of PTX the copy is of another proxy.
+  const bool isAsync =
+      operation && operation->usesAsyncProxy && (options.strict || &block != warp.block);
   const uint32_t lanes = operation ? operation->mask : event.mask;
   const Touch &init = state.init;
   const auto initLane = static_cast<uint32_t>(init.firstLane);

@@ -18,6 +18,7 @@ static constexpr std::array kinds{
     ObservationKind{"bounds", "accesses next to allocations and behind their end", startChecking},
     ObservationKind{"barriers", "barriers that are used in ways PTX does not define",
                     startChecking},
+    ObservationKind{"strict", "PTX by the letter, where compilers do not", startChecking},
     ObservationKind{"count",
                     "instructions, sectors, bank conflicts, tensor-core work and waits by line",
                     startCounting},
