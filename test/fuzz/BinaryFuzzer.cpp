@@ -1,16 +1,14 @@
-// libFuzzer target of the loader of GPU modules: half of the changes are libFuzzer's own,
-// half are of words, fields and containers.
-
+// libFuzzer target of the loader of GPU modules: half of the changes are libFuzzer's own, half are
+// ours.
 #include "test/fuzz/BinaryTarget.h"
+#include "test/fuzz/MutationLoop.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <cstring>
+using namespace tilewright::fuzz;
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t maxSize);
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  tilewright::fuzz::checkBinary({reinterpret_cast<const char *>(data), size});
+  checkBinary({reinterpret_cast<const char *>(data), size});
   return 0;
 }
 
@@ -18,10 +16,5 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max
                                           unsigned seed) {
   if (seed % 2)
     return LLVMFuzzerMutate(data, size, maxSize);
-  tilewright::fuzz::Random random(seed);
-  std::string changed =
-      tilewright::fuzz::mutateBinary({reinterpret_cast<const char *>(data), size}, random);
-  size_t changedSize = std::min(changed.size(), maxSize);
-  std::memcpy(data, changed.data(), changedSize);
-  return changedSize;
+  return mutateInPlace({.check = checkBinary, .mutate = mutateBinary}, data, size, maxSize, seed);
 }

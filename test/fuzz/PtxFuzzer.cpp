@@ -1,16 +1,13 @@
-// libFuzzer target of the PTX reader: half of the changes are libFuzzer's own,
-// half are of whole words.
-
+// libFuzzer target of the PTX reader: half of the changes are libFuzzer's own, half are ours.
+#include "test/fuzz/MutationLoop.h"
 #include "test/fuzz/PtxTarget.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <cstring>
+using namespace tilewright::fuzz;
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t maxSize);
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  tilewright::fuzz::checkPtx({reinterpret_cast<const char *>(data), size});
+  checkPtx({reinterpret_cast<const char *>(data), size});
   return 0;
 }
 
@@ -18,10 +15,5 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max
                                           unsigned seed) {
   if (seed % 2)
     return LLVMFuzzerMutate(data, size, maxSize);
-  tilewright::fuzz::Random random(seed);
-  std::string changed =
-      tilewright::fuzz::mutatePtx({reinterpret_cast<const char *>(data), size}, random);
-  size_t changedSize = std::min(changed.size(), maxSize);
-  std::memcpy(data, changed.data(), changedSize);
-  return changedSize;
+  return mutateInPlace({.check = checkPtx, .mutate = mutatePtx}, data, size, maxSize, seed);
 }

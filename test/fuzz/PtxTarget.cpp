@@ -90,7 +90,8 @@ static void checkLoading(std::string_view text, const Module &module) {
   for (const Function &function : module.functions) {
     if (!function.entry || !function.defined)
       continue;
-    auto program = (*loaded)->kernel(module.name(function.name), {.observed = true});
+    auto program =
+        (*loaded)->kernel(module.name(function.name), {.observed = true, .handlers = std::nullopt});
     if (!program.isOk())
       checkRefusal(std::move(program).takeStatus());
   }

@@ -26,7 +26,8 @@ struct Options {
   bool uninit = false;   // reads of what nobody wrote
   bool bounds = false;   // accesses outside of allocations
   bool barriers = false; // misuse of barriers, operations that nobody waited for
-  /// Also what is missing by the letter and works everywhere: see the README.
+  /// Takes PTX by the letter where compilers do not: a copy needs a fence after the
+  /// init of an mbarrier, not only what orders the two.
   bool strict = false;
   /// Accesses to memory that no allocation covers are errors; else only to red zones.
   bool strictBounds = false;
@@ -39,7 +40,7 @@ struct Options {
 
   bool any() const { return races || uninit || bounds || barriers; }
 
-  /// "races,uninit,bounds,barriers", "all" or "off"; with "strict" besides.
+  /// "races,uninit,bounds,barriers", "all" or "off"; "strict" beside them.
   ///  - checkOption: a word is not known.
   static Result<Options> parse(std::string_view checks);
   /// "eager", "latest" or "seed:7".
@@ -77,7 +78,6 @@ public:
   void groupBegin(const machine::Group &group) override;
   void groupEnd(const machine::Group &group) override;
   void access(const machine::MemoryEvent &event) override;
-  machine::SharedReads *sharedReads(const machine::Block &block) override;
   void synchronise(const machine::SyncEvent &event) override;
   void touchInFlight(const machine::Warp &warp, const machine::Op *op, uint32_t mask, uint32_t slot,
                      machine::AsyncId operation) override;

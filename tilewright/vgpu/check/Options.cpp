@@ -36,7 +36,8 @@ Result<Options> Options::parse(std::string_view checks) {
     else if (!word.empty())
       return unknown(
           "the list of checks", word,
-          "all, off, or some of races, uninit, bounds, barriers, strict with commas between");
+          "all, off, or some of races, uninit, bounds, barriers with commas between, and "
+          "strict");
   }
   return options;
 }

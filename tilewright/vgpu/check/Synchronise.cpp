@@ -336,7 +336,9 @@ void Detector::useMbarrier(const SyncEvent &event, WarpState &warp, BlockState &
   if (!options.barriers || !state.isLive)
     return;
   const AsyncState *operation = event.async ? operationOf(event.async) : nullptr;
-  const bool isAsync = operation && operation->usesAsyncProxy;
+  // Triton's kernels, and others that work, have no fence, but what orders the init
+  // before the copy; by the letter of PTX the copy is of another proxy.
+  const bool isAsync = operation && operation->usesAsyncProxy && options.strict;
   const uint32_t lanes = operation ? operation->mask : event.mask;
   const Touch &init = state.init;
   const auto initLane = static_cast<uint32_t>(init.firstLane);
@@ -351,9 +353,8 @@ void Detector::useMbarrier(const SyncEvent &event, WarpState &warp, BlockState &
         (isOwn && ownInits >= init.epoch) || knowledge.inits.knows(initWarp, initLane, init.epoch);
     isKnown =
         isKnown && (isOwn || isInited || knowledge.base.knows(initWarp, initLane, init.epoch));
-    // Without a fence it works everywhere, and Triton has none.
-    isFenced = isFenced && (!isAsync || !options.strict || isInited ||
-                            knowledge.fenced.knows(initWarp, initLane, init.epoch));
+    isFenced = isFenced &&
+               (!isAsync || isInited || knowledge.fenced.knows(initWarp, initLane, init.epoch));
   };
   if (operation) {
     for (const auto &[mask, knowledge] : operation->issued)

@@ -49,8 +49,9 @@ static Device *payer(AllocationKind kind, Device *device) {
 }
 
 void addOwned(OwnedMemory memory) {
-  // What the host can write behind our back counts as written.
-  if (memory.kind != AllocationKind::registered)
+  // What the host can write behind our back counts as written. Memory that takeMemory()
+  // did not make has no red zone around it.
+  if (memory.kind != AllocationKind::registered && memory.kind != AllocationKind::variable)
     tellAllocated(memory.begin, memory.bytes,
                   memory.kind != AllocationKind::device && memory.kind != AllocationKind::pool);
   machine::allocations().add(memory.begin, memory.bytes, memory.kind,

@@ -77,6 +77,8 @@ static void run(Context &context, const KernelWork &work) {
 }
 
 static void run(Context &, const CopyWork &work) {
+  if (work.width == 0)
+    return; // then the pointers may be null
   for (size_t z = 0; z < work.depth; ++z)
     for (size_t y = 0; y < work.height; ++y) {
       std::byte *to = work.to + z * work.toSlice + y * work.toPitch;
@@ -86,6 +88,8 @@ static void run(Context &, const CopyWork &work) {
 }
 
 static void run(Context &, const FillWork &work) {
+  if (work.width == 0)
+    return; // then the pointer may be null
   for (size_t y = 0; y < work.height; ++y) {
     std::byte *row = work.to + y * work.pitch;
     tellWritten(row, work.width * work.elementSize);

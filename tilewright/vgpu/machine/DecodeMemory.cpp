@@ -132,6 +132,7 @@ Status Decoder::load() {
   form.elementBytes = static_cast<uint8_t>(ptx::bitsOf(type) / 8);
   form.count = static_cast<uint8_t>(vectorLength(*instruction));
   form.signExtended = isSignedType(type);
+  form.isStrong = orderOf(*instruction) != Order::weak;
   const std::span<const Operand> parts =
       operands[0].kind == OperandKind::vector ? source.elementsOf(operands[0]) : operands.first(1);
   form.registerBytes = static_cast<uint8_t>(registerBytes(type));
@@ -182,7 +183,7 @@ Status Decoder::load() {
 
   Operation operation = Operation::loadAny;
   const bool isWhole = form.registerBytes == form.elementBytes;
-  if (isWhole) {
+  if (isWhole && !form.isStrong) {
     std::optional<Operation> fast;
     if (form.address.space == Space::global && form.address.bytes == 8)
       fast = fastAccess(Operation::ldGlobal16, form.elementBytes, form.count);
@@ -279,6 +280,7 @@ Status Decoder::store() {
   AccessForm form;
   form.elementBytes = static_cast<uint8_t>(ptx::bitsOf(type) / 8);
   form.count = static_cast<uint8_t>(vectorLength(*instruction));
+  form.isStrong = orderOf(*instruction) != Order::weak;
   const std::span<const Operand> parts = operands[1].kind == OperandKind::vector
                                              ? source.elementsOf(operands[1])
                                              : operands.subspan(1, 1);
@@ -301,7 +303,7 @@ Status Decoder::store() {
   observe(form.address, uint32_t(form.elementBytes) * form.count, AccessKind::write, held);
 
   Operation operation = Operation::storeAny;
-  if (form.registerBytes == form.elementBytes) {
+  if (form.registerBytes == form.elementBytes && !form.isStrong) {
     std::optional<Operation> fast;
     if (form.address.space == Space::global && form.address.bytes == 8)
       fast = fastAccess(Operation::stGlobal16, form.elementBytes, form.count);

@@ -25,6 +25,7 @@ struct AccessForm {
   uint8_t count = 1;        // .v2, .v4, .v8
   uint8_t registerBytes = 4;
   bool signExtended = false;
+  bool isStrong = false; // other threads of the host may wait for it: volatile, relaxed, acquire …
   uint32_t slots[8] = {};
 };
 

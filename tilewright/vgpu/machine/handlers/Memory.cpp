@@ -498,6 +498,33 @@ VGPU_INLINE uint64_t addressOf(const AddressForm &form, const std::byte *registe
   return laneOf<uint64_t>(registers, form.slot, lane) + static_cast<uint64_t>(form.offset);
 }
 
+/// Strong accesses are atomic for the host as well, so that blocks which run in its
+/// threads can wait for each other. No wider than a word of it, as PTX promises no more.
+static uint64_t loadStrongly(const std::byte *from, unsigned bytes) {
+  switch (bytes) {
+  case 1:
+    return __atomic_load_n(reinterpret_cast<const uint8_t *>(from), __ATOMIC_ACQUIRE);
+  case 2:
+    return __atomic_load_n(reinterpret_cast<const uint16_t *>(from), __ATOMIC_ACQUIRE);
+  case 4:
+    return __atomic_load_n(reinterpret_cast<const uint32_t *>(from), __ATOMIC_ACQUIRE);
+  default:
+    return __atomic_load_n(reinterpret_cast<const uint64_t *>(from), __ATOMIC_ACQUIRE);
+  }
+}
+static void storeStrongly(std::byte *to, uint64_t value, unsigned bytes) {
+  switch (bytes) {
+  case 1:
+    return __atomic_store_n(reinterpret_cast<uint8_t *>(to), uint8_t(value), __ATOMIC_RELEASE);
+  case 2:
+    return __atomic_store_n(reinterpret_cast<uint16_t *>(to), uint16_t(value), __ATOMIC_RELEASE);
+  case 4:
+    return __atomic_store_n(reinterpret_cast<uint32_t *>(to), uint32_t(value), __ATOMIC_RELEASE);
+  default:
+    return __atomic_store_n(reinterpret_cast<uint64_t *>(to), value, __ATOMIC_RELEASE);
+  }
+}
+
 static void loadAny(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   const auto &form = *static_cast<const AccessForm *>(op->extra);
@@ -510,7 +537,15 @@ static void loadAny(VGPU_ARGS) {
     if (!source)
       return;
     std::byte staged[64];
-    std::memcpy(staged, source, size_t(bytes) * form.count);
+    if (form.isStrong) {
+      const unsigned word = bytes < 8 ? bytes : 8;
+      for (unsigned at = 0; at < bytes * form.count; at += word) {
+        const uint64_t value = loadStrongly(source + at, word);
+        std::memcpy(staged + at, &value, word);
+      }
+    } else {
+      std::memcpy(staged, source, size_t(bytes) * form.count);
+    }
     for (unsigned k = 0; k < form.count; ++k) {
       if (bytes == 16) {
         std::memcpy(registers + form.slots[k] + 8 * lane, staged + 16 * k, 8);
@@ -540,6 +575,14 @@ static void storeAny(VGPU_ARGS) {
     if (!destination)
       return;
     for (unsigned k = 0; k < form.count; ++k) {
+      if (form.isStrong && bytes <= 8) {
+        uint64_t value = 0;
+        std::memcpy(&value,
+                    registers + form.slots[k] + static_cast<size_t>(lane) * form.registerBytes,
+                    bytes);
+        storeStrongly(destination + size_t(k) * bytes, value, bytes);
+        continue;
+      }
       if (bytes == 16) {
         std::memcpy(destination + 16 * k, registers + form.slots[k] + 8 * lane, 8);
         std::memcpy(destination + 16 * k + 8, registers + form.slots[k] + 256 + 8 * lane, 8);

@@ -1,0 +1,75 @@
+#include "test/fuzz/MutationLoop.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+namespace tilewright::fuzz {
+
+int runMutations(int argc, char **argv, const MutationTarget &target) {
+  uint64_t runs = 2000, seed = 1;
+  std::string save;
+  std::vector<std::filesystem::path> files;
+  for (int i = 1; i < argc; ++i) {
+    std::string argument = argv[i];
+    if (argument.starts_with("--runs="))
+      runs = std::stoull(argument.substr(7));
+    else if (argument.starts_with("--seed="))
+      seed = std::stoull(argument.substr(7));
+    else if (argument.starts_with("--save="))
+      save = argument.substr(7);
+    else
+      for (const auto &entry : std::filesystem::directory_iterator(argument))
+        if (entry.path().extension() == ".ptx" || entry.path().extension() == ".fatbin")
+          files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<std::string> corpus;
+  for (const std::filesystem::path &path : files) {
+    if (std::filesystem::file_size(path) > target.mostBytes)
+      continue;
+    std::ifstream file(path, std::ios::binary);
+    corpus.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    if (!target.check(corpus.back()) && target.acceptsCorpus) {
+      std::fprintf(stderr, "%s cannot be read as it is\n", path.c_str());
+      return 1;
+    }
+  }
+  if (corpus.empty()) {
+    std::fprintf(stderr, "no files to start from\n");
+    return 2;
+  }
+  Random random(seed);
+  uint64_t accepted = 0;
+  std::string input;
+  for (uint64_t run = 0; run < runs; ++run) {
+    // What is still accepted is changed further, a few generations deep.
+    if (run % 4 == 0 || input.empty())
+      input = corpus[random.below(corpus.size())];
+    std::string changed = target.mutate(input, random);
+    if (!save.empty())
+      std::ofstream(save, std::ios::binary) << changed;
+    if (target.check(changed)) {
+      ++accepted;
+      input = std::move(changed);
+    }
+  }
+  std::printf("%llu runs, %llu accepted\n", static_cast<unsigned long long>(runs),
+              static_cast<unsigned long long>(accepted));
+  return 0;
+}
+
+size_t mutateInPlace(const MutationTarget &target, uint8_t *data, size_t size, size_t maxSize,
+                     unsigned seed) {
+  Random random(seed);
+  std::string changed = target.mutate({reinterpret_cast<const char *>(data), size}, random);
+  const size_t changedSize = std::min(changed.size(), maxSize);
+  std::memcpy(data, changed.data(), changedSize);
+  return changedSize;
+}
+
+} // namespace tilewright::fuzz
