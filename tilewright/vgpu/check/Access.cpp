@@ -292,6 +292,27 @@ void Detector::checkMbarrierBytes(const Actor &, BlockState &block, const Touch 
   }
 }
 
+/// What many blocks read is seldom written, and then by one that none of them is ordered
+/// with. While no flag orders blocks at all, some of the readers are enough.
+bool Detector::isReadOfMany(const Touch &touch) const {
+  return touch.isRead() && touch.op == 0 && !touch.isStrong && group.blocks.size() == 1 &&
+         launch.flagCount.load(std::memory_order_relaxed) == 0;
+}
+
+/// See Page::settled.
+static bool isReadByTwoBlocks(Sector &sector) {
+  auto counts = [](const Entry &entry) { return entry.touch.op == 0 && !entry.touch.isStrong; };
+  uint32_t byTwo = 0; // bytes
+  for (uint32_t i = 0; i < sector.size(); ++i) {
+    if (!sector[i].touch.isRead())
+      return false;
+    for (uint32_t j = 0; j < i && byTwo != ~0u; ++j)
+      if (sector[i].touch.block != sector[j].touch.block && counts(sector[i]) && counts(sector[j]))
+        byTwo |= sector[i].mask & sector[j].mask;
+  }
+  return byTwo == ~0u;
+}
+
 void Detector::accessGlobal(const Actor &actor, const Touch &touch, const Run &run) {
   const uint64_t end = run.address + run.length;
   const Allocation *allocation = nullptr;
@@ -323,11 +344,14 @@ void Detector::accessGlobal(const Actor &actor, const Touch &touch, const Run &r
   }
   if (actor.operation && touch.accessKind() != AccessKind::read)
     const_cast<AsyncState *>(actor.operation)->writesGlobal = true;
+  const bool isPlainRead = isReadOfMany(touch);
   Page *page = nullptr;
   uint64_t pageNumber = ~uint64_t(0);
+  bool isLocked = false;
   auto unlock = [&] {
-    if (page)
+    if (isLocked)
       page->lock.clear(std::memory_order_release);
+    isLocked = false;
   };
   for (uint64_t at = run.address; at < end;) {
     const uint64_t base = at / Sector::bytes * Sector::bytes;
@@ -340,8 +364,6 @@ void Detector::accessGlobal(const Actor &actor, const Touch &touch, const Run &r
       if (touch.accessKind() != AccessKind::write && (mask & ~written) != 0 && options.uninit) {
         const auto byte = static_cast<uint32_t>(std::countr_zero(mask & ~written));
         unlock();
-        page = nullptr;
-        pageNumber = ~uint64_t(0);
         reportSimple(FindingKind::uninitialised, here, byte,
                      "global memory is read that nobody has written", base + byte,
                      "write it first: a copy from the host, a memset, or a kernel before");
@@ -358,25 +380,26 @@ void Detector::accessGlobal(const Actor &actor, const Touch &touch, const Run &r
         if (known.number != pageNumber)
           known = {pageNumber, &global.pageOf(at)};
         page = known.page;
-        while (page->lock.test_and_set(std::memory_order_acquire)) {
-        }
-        if (page->launch != launch.id) {
-          page->launch = launch.id;
-          for (Sector &sector : page->sectors)
-            sector.clear();
-        }
       }
-      std::byte *values = page->values.get();
-      if (touch.hasValues && !values) {
-        page->values = std::make_unique<std::byte[]>(Page::bytes);
-        values = page->values.get();
+      const auto index = static_cast<uint32_t>(base % Page::bytes / Sector::bytes);
+      if (!isPlainRead || !page->isSettled(launch.id, index)) {
+        if (!isLocked)
+          while (page->lock.test_and_set(std::memory_order_acquire)) {
+          }
+        isLocked = true;
+        if (page->launch.load(std::memory_order_relaxed) != launch.id)
+          page->begin(launch.id);
+        if (touch.hasValues && !page->values)
+          page->values = std::make_unique<std::byte[]>(Page::bytes);
+        held = page->values ? page->values.get() + base % Page::bytes : nullptr;
+        heldBytes = held ? Sector::bytes : 0;
+        Sector &sector = page->sectors[index];
+        checkSector(actor, sector, here, mask, base);
+        if (touch.hasValues)
+          for (uint64_t i = at; i < next; ++i)
+            page->values[i % Page::bytes] = storedAt(i);
+        page->setSettled(index, sector.size() > 1 && isReadByTwoBlocks(sector));
       }
-      held = values ? values + base % Page::bytes : nullptr;
-      heldBytes = values ? Sector::bytes : 0;
-      checkSector(actor, page->sectors[base % Page::bytes / Sector::bytes], here, mask, base);
-      if (touch.hasValues)
-        for (uint64_t i = at; i < next; ++i)
-          values[i % Page::bytes] = storedAt(i);
     }
     at = next;
   }
@@ -409,11 +432,8 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now,
     return earlier.op == 0 && earlier.block == now.block && earlier.warp < knownWarps &&
            epochs[firstWarp + earlier.warp] >= earlier.epoch;
   };
-  // What many blocks read is seldom written, and then by one that none of them is
-  // ordered with. While no flag orders blocks at all, some of the readers are enough.
   constexpr uint32_t mostForeignReaders = 2;
-  const bool isForeignReader = isRead && now.op == 0 && !now.isStrong && group.blocks.size() == 1 &&
-                               launch.flagCount.load(std::memory_order_relaxed) == 0;
+  const bool isForeignReader = isReadOfMany(now);
   uint32_t foreignReaders = 0, lastForeign = 0;
   for (uint32_t i = 0; i < sector.size();) {
     Entry &entry = sector[i];

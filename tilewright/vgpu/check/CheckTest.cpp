@@ -152,6 +152,43 @@ TEST(Races, OverwritingWhatOthersReadCounts) {
                {.block = {64, 1, 1}}, FindingKind::race);
 }
 
+// The loads are one step of the machine, and only the last of them reads what is written.
+TEST(Races, ReadsOfARunOfLoadsAreRemembered) {
+  std::string body = R"(
+  st.shared.u32 [%o], %t;
+  bar.sync 0;
+  mov.u32 %r1, smem;
+  shl.b32 %r2, %l, 2;
+  add.u32 %r2, %r2, %r1;
+  mov.u32 %r9, 0;
+)";
+  for (int k = 0; k < 4; ++k) {
+    const std::string at = std::to_string(4 * k);
+    body += "  ld.shared.b32 %r3, [%r1+" + at + "];\n  ld.shared.b32 %r4, [%r2+" + at +
+            "];\n  fma.rn.f32 %r9, %r3, %r4, %r9;\n";
+  }
+  body += R"(
+  bar.sync 1;
+  setp.eq.u32 %p1, %t, 34;
+  @%p1 st.shared.u32 [%o], %r9;
+)";
+  expectNeeded(kernel(body), "bar.sync 1;", {.block = {64, 1, 1}}, FindingKind::race);
+}
+
+TEST(Races, WhoWritesWhatManyBlocksReadIsFound) {
+  expectNeeded(kernel(R"(
+  mul.wide.u32 %y0, %l, 4;
+  add.u64 %y0, %y0, %out;
+  ld.global.u32 %r1, [%y0];
+  ld.global.u32 %r2, [%y0];
+  setp.eq.u32 %p1, %c, 6;
+  setp.eq.and.u32 %p1, %t, 99, %p1;
+  @%p1 st.global.u32 [%y0], %r1;
+)"),
+               "setp.eq.and.u32 %p1, %t, 99, %p1;", {.grid = {8, 1, 1}, .block = {32, 1, 1}},
+               FindingKind::race);
+}
+
 TEST(Races, SplitBarrierOrdersOnlyOneWay) {
   // Warp 0 writes and arrives; warp 1 waits and reads.
   const std::string text = kernel(R"(

@@ -69,6 +69,7 @@ private:
   void accessRun(const Actor &actor, const machine::MemoryEvent &event, const Run &run);
   void accessShared(const Actor &actor, const Touch &touch, const Run &run);
   void accessGlobal(const Actor &actor, const Touch &touch, const Run &run);
+  bool isReadOfMany(const Touch &touch) const;
   void checkSector(const Actor &actor, Sector &sector, const Touch &touch, uint32_t mask,
                    uint64_t address);
   /// Whether a write stores in some bytes of a sector what an earlier one left there.

@@ -44,11 +44,35 @@ private:
 /// 4096 bytes of memory. Who holds the lock may look at the sectors.
 struct Page {
   static constexpr uint32_t bytes = 4096;
+  static constexpr uint32_t sectorCount = bytes / Sector::bytes;
   std::atomic_flag lock = ATOMIC_FLAG_INIT;
-  uint64_t launch = 0; // whose accesses the sectors hold
-  Sector sectors[bytes / Sector::bytes];
+  std::atomic<uint64_t> launch = 0; // whose accesses the sectors hold; changed with the lock
+  /// Sectors that nobody has written and of which two blocks have read each byte: whoever
+  /// writes it conflicts with one of the two, so that more readers need not be remembered.
+  /// Changed with the lock, looked at without.
+  std::atomic<uint64_t> settled[sectorCount / 64] = {};
+  Sector sectors[sectorCount];
   /// What the last writes stored. Memory itself may get it later, from another thread.
   std::unique_ptr<std::byte[]> values;
+
+  bool isSettled(uint64_t ofLaunch, uint32_t sector) const {
+    return launch.load(std::memory_order_acquire) == ofLaunch &&
+           (settled[sector / 64].load(std::memory_order_relaxed) >> sector % 64 & 1);
+  }
+  void setSettled(uint32_t sector, bool isSo) {
+    const uint64_t bits = settled[sector / 64].load(std::memory_order_relaxed),
+                   bit = uint64_t(1) << sector % 64;
+    if (((bits & bit) != 0) != isSo)
+      settled[sector / 64].store(bits ^ bit, std::memory_order_relaxed);
+  }
+  /// Forgets what earlier launches did.
+  void begin(uint64_t ofLaunch) {
+    for (std::atomic<uint64_t> &bits : settled)
+      bits.store(0, std::memory_order_relaxed);
+    for (Sector &sector : sectors)
+      sector.clear();
+    launch.store(ofLaunch, std::memory_order_release);
+  }
 };
 
 /// Thread-safe.
