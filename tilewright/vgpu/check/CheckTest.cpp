@@ -156,6 +156,7 @@ TEST(Races, OverwritingWhatOthersReadCounts) {
 TEST(Races, ReadsOfARunOfLoadsAreRemembered) {
   std::string body = R"(
   st.shared.u32 [%o], %t;
+  st.shared.u32 [%o+128], %t;
   bar.sync 0;
   mov.u32 %r1, smem;
   shl.b32 %r2, %l, 2;
@@ -169,10 +170,10 @@ TEST(Races, ReadsOfARunOfLoadsAreRemembered) {
   }
   body += R"(
   bar.sync 1;
-  setp.eq.u32 %p1, %t, 34;
-  @%p1 st.shared.u32 [%o], %r9;
+  setp.eq.u32 %p1, %t, 2;
+  @%p1 st.shared.u32 [%o+128], %r9;
 )";
-  expectNeeded(kernel(body), "bar.sync 1;", {.block = {64, 1, 1}}, FindingKind::race);
+  expectNeeded(kernel(body), "bar.sync 1;", {.block = {32, 1, 1}}, FindingKind::race);
 }
 
 TEST(Races, WhoWritesWhatManyBlocksReadIsFound) {

@@ -32,9 +32,10 @@ static bool covers(const Clock &clock, const BlockState &block,
 /// Every byte below `end` was written by somebody.
 static bool isInitialised(BlockState &block, uint32_t end) {
   uint32_t &below = block.log.initialisedBelow;
-  while (below < end && below / Sector::bytes < block.sectorCount &&
-         block.shared[below / Sector::bytes].initialised == ~0u)
-    below += Sector::bytes;
+  if (end > below) // as far as it goes: the machine compares with it, too
+    while (below / Sector::bytes < block.sectorCount &&
+           block.shared[below / Sector::bytes].initialised == ~0u)
+      below += Sector::bytes;
   return end <= below;
 }
 
