@@ -78,6 +78,7 @@ public:
   void groupBegin(const machine::Group &group) override;
   void groupEnd(const machine::Group &group) override;
   void access(const machine::MemoryEvent &event) override;
+  machine::SharedReads *sharedReads(const machine::Block &block) override;
   void synchronise(const machine::SyncEvent &event) override;
   void touchInFlight(const machine::Warp &warp, const machine::Op *op, uint32_t mask, uint32_t slot,
                      machine::AsyncId operation) override;
