@@ -519,13 +519,13 @@ TEST(Reports, PlacesAreCountedAndLimited) {
   EXPECT_THAT(report.text(), HasSubstr("findings at 1 more places"));
 }
 
-/// A kernel with `.loc`, in which two lanes race.
+/// A kernel with `.loc`, in which a write and a read race; the writes are of equal bytes.
 const std::string located = head + R"(
 .file 1 "dir/my kernel.py"
 .visible .entry k(.param .u64 pout) {
   .reg .b32 %t, %r<4>;
   .shared .align 4 .b32 word;
-  mov.u32 %t, %tid.x;
+  mov.u32 %t, 7;
   .loc 1 12 3
   st.shared.u32 [word], %t;
   .loc 1 13 3
