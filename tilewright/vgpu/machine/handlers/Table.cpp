@@ -6,7 +6,7 @@
 namespace tilewright::vgpu::machine::VGPU_ISA {
 
 extern const Run integerHandlers[], bitsHandlers[], floatHandlers[], convertHandlers[],
-    memoryHandlers[], controlHandlers[];
+    memoryHandlers[], addressHandlers[], controlHandlers[];
 
 #define VGPU_OP(name, ...) +1
 static constexpr size_t integerCount = 0
@@ -24,6 +24,9 @@ static constexpr size_t convertCount = 0
 static constexpr size_t memoryCount = 0
 #include "tilewright/vgpu/machine/handlers/Memory.def"
     ;
+static constexpr size_t addressCount = 0
+#include "tilewright/vgpu/machine/handlers/Address.def"
+    ;
 static constexpr size_t controlCount = 0
 #include "tilewright/vgpu/machine/handlers/Control.def"
     ;
@@ -39,6 +42,7 @@ const Run *allHandlers() {
     next = std::copy_n(floatHandlers, floatCount, next);
     next = std::copy_n(convertHandlers, convertCount, next);
     next = std::copy_n(memoryHandlers, memoryCount, next);
+    next = std::copy_n(addressHandlers, addressCount, next);
     std::copy_n(controlHandlers, controlCount, next);
     return all;
   }();
