@@ -150,7 +150,8 @@ void Detector::accessRun(const Actor &actor, const MemoryEvent &event, const Run
     accessShared(actor, touch, run);
   else if (window == 0)
     accessGlobal(actor, touch, run);
-  if (run.isMany && touch.hasValues && options.races)
+  // Equal addresses of local memory are different memory.
+  if (run.isMany && touch.hasValues && options.races && (inShared || window == 0))
     compareLanes(actor, touch);
 }
 
