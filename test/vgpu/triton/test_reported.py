@@ -16,8 +16,8 @@ def test_f16_accumulators_are_unpacked_before_the_wait(tmp_path):
     """Triton 3.9 on Hopper; ptxas repairs it with a wait of its own (C7517), PTX has none."""
     report = tmp_path / "report.json"
     command = [TOOL, "run", "--chip=sm_90a", "--threads=1", "--check=all", f"--report={report}", "--quiet", "--", sys.executable,
-               "-m", "pytest", "-q", "-p", "no:cacheprovider", os.path.join(HERE, "test_programs.py"), "--reported",
-               "-k", "test_program"]  # fmt: skip
+               "-m", "pytest", "-q", "-p", "no:cacheprovider", os.path.join(HERE, "test_programs.py") + "::test_program",
+               "--reported"]  # fmt: skip
     ran = subprocess.run(command, capture_output=True, text=True, timeout=600)
     # The result is right, so pytest passes; the findings make it 1.
     assert ran.returncode == 1 and " passed" in ran.stdout and "failed" not in ran.stdout, ran.stdout + ran.stderr

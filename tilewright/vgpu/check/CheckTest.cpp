@@ -527,7 +527,7 @@ const std::string located = head + R"(
   .shared .align 4 .b32 word;
   mov.u32 %t, 7;
   .loc 1 12 3
-  st.shared.u32 [word], %t;
+  st.shared.u32 [word], 7;
   .loc 1 13 3
   ld.shared.u32 %r1, [word];
   ret;
