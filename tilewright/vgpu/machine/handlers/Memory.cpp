@@ -287,7 +287,8 @@ template <typename T, unsigned N> static void storeShared(VGPU_ARGS) {
 template <typename T> VGPU_INLINE bool isRow(const std::byte *address) {
   typedef uint64_t Half __attribute__((ext_vector_type(16)));
   const Half ramp = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-  const Half place = *reinterpret_cast<const Half *>(address);
+  Half place; // registers lie on lines of 64 bytes, half of the vector's own alignment
+  std::memcpy(&place, address, sizeof(place));
   const Half wrong = (place - laneOf<uint64_t>(address, 0, 0)) ^ (ramp * uint64_t(sizeof(T)));
   return __builtin_reduce_or(wrong) == 0;
 }
@@ -302,8 +303,8 @@ template <typename T, unsigned N> static void loadGlobal(VGPU_ARGS) {
       Half first, second;
       std::memcpy(&first, hostAt(low), sizeof(first));
       std::memcpy(&second, hostAt(high), sizeof(second));
-      *reinterpret_cast<Half *>(registers + op->d) = first;
-      *reinterpret_cast<Half *>(registers + op->d + sizeof(Half)) = second;
+      std::memcpy(registers + op->d, &first, sizeof(first));
+      std::memcpy(registers + op->d + sizeof(Half), &second, sizeof(second));
       VGPU_NEXT;
     }
   }
