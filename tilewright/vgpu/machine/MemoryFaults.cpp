@@ -1,5 +1,6 @@
 #include "tilewright/vgpu/machine/MemoryFaults.h"
 
+#include <algorithm>
 #include <csetjmp>
 #include <csignal>
 #include <cstdlib>
@@ -33,14 +34,22 @@ static const Op *operationAt(const Program &program, uint64_t value) {
   return nullptr;
 }
 
-/// Handlers keep the operation they execute in a register of the host; which one is the
-/// compiler's choice, but nothing else looks like a pointer to one.
-static const Op *operationIn(const Program &program, const void *context) {
+/// Handlers keep the operation they execute in a register of the host, or on the stack if
+/// they are compiled with a sanitizer; where is the compiler's choice, but nothing else
+/// looks like a pointer to one. `end` is above all that they have on the stack.
+[[gnu::no_sanitize("address")]] static const Op *operationIn(const Program &program,
+                                                             const void *context, const void *end) {
 #if defined(__x86_64__)
   const auto &registers = static_cast<const ucontext_t *>(context)->uc_mcontext.gregs;
   for (int one : {REG_RSI, REG_RBX, REG_RBP, REG_R12, REG_R13, REG_R14, REG_R15, REG_RDI, REG_RAX,
                   REG_RCX, REG_RDX, REG_R8, REG_R9, REG_R10, REG_R11})
     if (const Op *found = operationAt(program, static_cast<uint64_t>(registers[one])))
+      return found;
+  constexpr ptrdiff_t most = 1024; // words
+  const auto *word = reinterpret_cast<const uint64_t *>(registers[REG_RSP] & ~greg_t(7));
+  const auto *last = std::min(static_cast<const uint64_t *>(end), word + most);
+  for (; word < last; ++word)
+    if (const Op *found = operationAt(program, *word))
       return found;
 #endif
   return nullptr;
@@ -69,7 +78,7 @@ static void onFault(int signal, siginfo_t *info, void *context) {
     return pass(signal, info, context);
   watch = nullptr;
   here->fault.address = reinterpret_cast<uint64_t>(info->si_addr);
-  here->fault.op = operationIn(*here->program, context);
+  here->fault.op = operationIn(*here->program, context, here);
   siglongjmp(here->before, 1);
 }
 
