@@ -203,7 +203,7 @@ private:
 
   /// Gives every warp its turns until all are finished, or none can go on.
   void schedule() {
-    std::vector<Warp *> warps;
+    warps.clear();
     for (Block &block : group.blocks)
       for (Warp &warp : block.warps)
         warps.push_back(&warp);
@@ -260,6 +260,7 @@ private:
 
   Grid &grid;
   Group group;
+  std::vector<Warp *> warps; // in turn; here, since a fault leaves schedule() without return
   std::vector<InstructionCount> counts; // by instruction, of this thread of the host
   uint64_t steps = 0;                   // backward branches since something changed
 };
