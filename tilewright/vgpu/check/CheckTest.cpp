@@ -318,7 +318,13 @@ END:
 
 TEST(EqualWrites, ByBlocks) {
   ThreadPool pool(2);
-  for (ThreadPool *threads : {static_cast<ThreadPool *>(nullptr), &pool})
+#if __has_feature(thread_sanitizer)
+  // Blocks that race are threads of the host that race, which it would report, too.
+  std::vector<ThreadPool *> pools = {nullptr};
+#else
+  std::vector<ThreadPool *> pools = {nullptr, &pool};
+#endif
+  for (ThreadPool *threads : pools)
     expectEqualIsNothing("", "st.global.u32 [%out], %r4;\n", "ld.global.u32 %r3, [%out];\n",
                          {.grid = {64, 1, 1}, .block = {64, 1, 1}, .pool = threads}, "%c");
 }

@@ -90,7 +90,7 @@ void Checker::groupBegin(const Group &group) {
     }
   }
   if (group.blocks.size() < machine::volume(group.grid->grid))
-    launch.hasOtherGroups = true;
+    launch.hasOtherGroups.store(true, std::memory_order_relaxed);
   current = {serial, &group, state.get(), &launch};
   std::lock_guard lock(mutex);
   groups[&group] = std::move(state);

@@ -12,7 +12,7 @@ struct LaunchState {
   machine::Grid *grid = nullptr;
   const machine::Program *program = nullptr;
   uint64_t id = 0;
-  bool hasOtherGroups = false;
+  std::atomic<bool> hasOtherGroups = false;
   std::shared_ptr<const AllocationTable> allocations;
   /// The operations of the program, numbered across its functions.
   struct Range {
