@@ -5,6 +5,8 @@
 #include "tilewright/vgpu/check/Checker.h"
 #include "tilewright/vgpu/check/State.h"
 
+#include <atomic>
+
 namespace tilewright::vgpu::check {
 
 /// A launch: what its groups share.
