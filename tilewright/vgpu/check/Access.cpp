@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace tilewright::vgpu::check {
 
@@ -165,6 +166,23 @@ std::byte Detector::storedAt(uint64_t address) const {
     return current->values->at(currentRun->lane, distance);
   const auto lane = static_cast<uint32_t>(distance >> currentRun->shift);
   return current->values->at(currentRun->lane + lane, distance & (current->bytes - 1));
+}
+
+/// What the run stores from one address to another, which are of one sector.
+void Detector::copyStored(uint64_t begin, uint64_t end, std::byte *to) const {
+  const machine::StoredValues &values = *current->values;
+  const bool isOneElement = !values.rows && current->bytes == values.elementBytes &&
+                            values.elementBytes == values.registerBytes && values.elementBytes <= 8;
+  if (isOneElement && currentRun->shift != 5) {
+    // Lanes that follow each other in memory do so in the register, too.
+    std::memcpy(to,
+                values.registers + values.slots[0] +
+                    size_t(currentRun->lane) * values.registerBytes + (begin - currentRun->address),
+                end - begin);
+    return;
+  }
+  for (uint64_t at = begin; at < end; ++at)
+    to[at - begin] = storedAt(at);
 }
 
 bool Detector::storesTheSame(const Touch &earlier, const Touch &now, uint32_t mask,
@@ -402,8 +420,7 @@ void Detector::accessGlobal(const Actor &actor, const Touch &touch, const Run &r
         Sector &sector = page->sectors[index];
         checkSector(actor, sector, here, mask, base);
         if (touch.hasValues)
-          for (uint64_t i = at; i < next; ++i)
-            page->values[i % Page::bytes] = storedAt(i);
+          copyStored(at, next, page->values.get() + at % Page::bytes);
         page->setSettled(index, sector.size() > 1 && isReadByTwoBlocks(sector));
       }
     }

@@ -77,6 +77,7 @@ private:
   /// Whether a write stores in some bytes of a sector what an earlier one left there.
   bool storesTheSame(const Touch &earlier, const Touch &now, uint32_t mask, uint64_t address) const;
   std::byte storedAt(uint64_t address) const;
+  void copyStored(uint64_t begin, uint64_t end, std::byte *to) const;
   /// Lanes that store different values at one place by one instruction.
   void compareLanes(const Actor &actor, const Touch &touch);
   void checkMbarrierBytes(const Actor &actor, BlockState &block, const Touch &touch,
