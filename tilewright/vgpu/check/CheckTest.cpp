@@ -448,6 +448,33 @@ TEST(Barriers, LiveMbarriersAreNotTouched) {
   EXPECT_THAT(check(read, twoWarps).text, HasSubstr("bytes of an mbarrier"));
 }
 
+/// Warp 0 ends three phases; warp 1, which waits for the first, sees that after the third.
+/// Warp 1 goes on first, since it is the last to arrive at the barrier.
+TEST(Barriers, WhoWaitsIsNotLapped) {
+  const std::string text = kernel(R"(
+  mov.u32 %r1, bar;
+  setp.ne.u32 %p1, %t, 0;
+  @%p1 bra MEET;
+  mbarrier.init.shared.b64 [%r1], 1;
+MEET:
+  bar.sync 0;
+  setp.ge.u32 %p2, %t, 32;
+  @%p2 bra WAIT;
+  @%p1 bra END;
+  mbarrier.arrive.shared.b64 _, [%r1];
+  mbarrier.arrive.shared.b64 _, [%r1];
+  mbarrier.arrive.shared.b64 _, [%r1];
+  bra END;
+WAIT:
+  mbarrier.try_wait.parity.shared.b64 %p4, [%r1], 0;
+  @!%p4 bra WAIT;
+END:
+)");
+  const Checked checked = check(text, twoWarps);
+  EXPECT_TRUE(checked.status.isOk()) << checked.status.toString();
+  EXPECT_THAT(checked.text, HasSubstr("phase 1 of an mbarrier ended while these lanes"));
+}
+
 TEST(Memory, UninitialisedSharedBytesAreFound) {
   const Checked checked = check(kernel("ld.shared.u32 %r1, [%o];"), twoWarps);
   ASSERT_EQ(checked.findings.size(), 1u);

@@ -251,6 +251,22 @@ void Detector::synchronise(const SyncEvent &event) {
     break;
   case SyncKind::wgmmaFence:
     break; // about registers, which the machine looks after
+  case SyncKind::mbarrierLapped:
+    if (options.barriers) {
+      Touch now = touchOf(event, warp);
+      now.isMany = 1;
+      reportSimple(FindingKind::barrier, now, 0,
+                   concat("phase ", event.count,
+                          " of an mbarrier ended while these lanes had not "
+                          "yet seen that phase ",
+                          event.phase,
+                          " was over: they wait for a parity "
+                          "that comes again, and take a later phase for it"),
+                   event.object,
+                   "whoever waits must arrive for the next phase, or for another mbarrier that the "
+                   "producer waits for, before the one after it can end");
+    }
+    break;
   case SyncKind::wgmmaUnfenced:
     if (options.races) {
       Touch now = touchOf(event, warp);

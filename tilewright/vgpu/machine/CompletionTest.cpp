@@ -38,7 +38,8 @@ const char *nameOf(SyncKind kind) {
                                           "asyncCommit",
                                           "asyncWait",
                                           "wgmmaFence",
-                                          "wgmmaUnfenced"};
+                                          "wgmmaUnfenced",
+                                          "mbarrierLapped"};
   return names[static_cast<size_t>(kind)];
 }
 

@@ -34,6 +34,13 @@ bool Mbarrier::completeIfDone() {
   return true;
 }
 
+/// Whether the phase that was asked for is over.
+static bool isOver(const Mbarrier &barrier, uint32_t wanted) {
+  if (wanted & mbarrierParity)
+    return (barrier.phase & 1) != (wanted & 1);
+  return barrier.phase != wanted;
+}
+
 static bool misuse(Warp &warp, const Op *op, const std::string &what) {
   fault(warp, op, Error::vgpuBarrier, what);
   return false;
@@ -93,9 +100,11 @@ public:
   /// Ends the phase if nothing is missing, and writes the barrier back. `before` is
   /// called if a phase ends, before that is told.
   template <typename Before> void finish(uint32_t mask, Before before) {
+    const Mbarrier earlier = barrier;
     if (barrier.completeIfDone()) {
       before();
       if (record) {
+        tellLapped(earlier);
         tellEvent(SyncKind::mbarrierPhase, mask, 0);
         ++record->phase;
         record->arrivals.clear();
@@ -103,6 +112,24 @@ public:
     }
     barrier.store(where);
     ++warp.block->group->progress;
+  }
+
+  /// Whoever could have gone on and has not yet sees the parity that it waits for again,
+  /// and waits for another phase than it thinks.
+  void tellLapped(const Mbarrier &earlier) const {
+    for (Block &block : warp.block->group->blocks)
+      for (Warp &one : block.warps)
+        for (const Fragment &fragment : one.others)
+          if (fragment.wait == Wait::mbarrier && (fragment.wanted & mbarrierParity) &&
+              fragment.object == reinterpret_cast<uint64_t>(where) &&
+              isOver(earlier, fragment.wanted) && record->phase > 0)
+            tell(one, {.warp = one,
+                       .op = fragment.pc,
+                       .mask = fragment.mask,
+                       .kind = SyncKind::mbarrierLapped,
+                       .object = flat,
+                       .count = record->phase,
+                       .phase = record->phase - 1});
   }
 
   Warp &warp;
@@ -173,12 +200,6 @@ bool completeBytes(Warp &warp, const Op *op, const AddressForm &form, uint64_t a
   return true;
 }
 
-/// Whether the phase that was asked for is over.
-static bool isOver(const Mbarrier &barrier, uint32_t wanted) {
-  if (wanted & mbarrierParity)
-    return (barrier.phase & 1) != (wanted & 1);
-  return barrier.phase != wanted;
-}
 bool isMbarrierReady(Warp &, const Fragment &fragment) {
   const auto *where = reinterpret_cast<const std::byte *>(fragment.object);
   return isOver(Mbarrier::load(where), fragment.wanted);

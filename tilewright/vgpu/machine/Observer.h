@@ -106,8 +106,10 @@ enum class SyncKind : uint8_t {
                       // for the lanes in mask; isReadOnly: only their reads are. Of wgmma
                       // those of all four warps, which are parts of one operation
   wgmmaFence,
-  wgmmaUnfenced, // async: this wgmma uses a register, object = its slot, that other instructions
-                 // touched after the last wgmma.fence, or there was no fence at all
+  wgmmaUnfenced,  // async: this wgmma uses a register, object = its slot, that other instructions
+                  // touched after the last wgmma.fence, or there was no fence at all
+  mbarrierLapped, // object, phase: these lanes still wait for a phase that was over, and count =
+                  // the phase that now ended has the same parity for them as if it were not
 };
 
 /// By which groups an asynchronous operation completes.
