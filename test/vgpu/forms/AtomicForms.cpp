@@ -12,19 +12,6 @@ namespace tilewright::vgpu::forms {
 
 static constexpr unsigned threads = 32;
 
-static unsigned vectorOf(const Instruction &instruction) {
-  switch (instruction.find(ModifierKind::vector)) {
-  case Modifier::v2:
-    return 2;
-  case Modifier::v4:
-    return 4;
-  case Modifier::v8:
-    return 8;
-  default:
-    return 1;
-  }
-}
-
 using Bits = unsigned __int128;
 
 template <typename T> static T integerResult(Modifier operation, T old, T b) {
@@ -142,7 +129,7 @@ static std::string vectorText(unsigned bits, unsigned first, unsigned count) {
 static void runForm(Session &session, const Form &form, bool hasResult) {
   const Instruction &instruction = form.instruction;
   const Modifier type = instruction.type(), operation = operationOf(form);
-  const unsigned count = vectorOf(instruction), bits = registerBits(type), bytes = bits / 8;
+  const unsigned count = instruction.vectorLength(), bits = registerBits(type), bytes = bits / 8;
   const bool isLoad = form.row->opcode == "multimem.ld_reduce";
   const bool isCas = operation == Modifier::cas;
   const bool isAtom = form.row->opcode == "atom";
@@ -248,7 +235,7 @@ static void runForm(Session &session, const Form &form, bool hasResult) {
 static void runContended(Session &session, const Form &form) {
   const Modifier type = form.instruction.type();
   if (!form.instruction.has(Modifier::add) || form.row->opcode == "multimem.ld_reduce" ||
-      vectorOf(form.instruction) != 1 || form.instruction.has(Modifier::shared) ||
+      form.instruction.vectorLength() != 1 || form.instruction.has(Modifier::shared) ||
       form.instruction.has(Modifier::sharedCta) || form.instruction.has(Modifier::sharedCluster) ||
       ptx::bitsOf(type) < 32 || elementOf(type) != type)
     return;

@@ -12,19 +12,6 @@ namespace {
 constexpr unsigned threads = 32;
 constexpr unsigned bytesEach = 64; // that a thread owns in a space
 
-unsigned vectorOf(const Instruction &instruction) {
-  switch (instruction.find(ModifierKind::vector)) {
-  case Modifier::v2:
-    return 2;
-  case Modifier::v4:
-    return 4;
-  case Modifier::v8:
-    return 8;
-  default:
-    return 1;
-  }
-}
-
 /// Where the bytes of a thread lie: how they get there and back, and the address.
 struct Place {
   std::string declarations; // of the module
@@ -161,7 +148,7 @@ unsigned widerBits(Modifier type, std::mt19937_64 &random) {
 static void runLoad(Session &session, const Form &form) {
   const Instruction &instruction = form.instruction;
   const Modifier type = instruction.type(), space = instruction.find(ModifierKind::space);
-  const unsigned count = vectorOf(instruction), bytes = ptx::bitsOf(type) / 8;
+  const unsigned count = instruction.vectorLength(), bytes = ptx::bitsOf(type) / 8;
   const unsigned bits = widerBits(type, session.random);
   const std::vector<uint8_t> data = randomBytes(session.random);
   std::string text;
@@ -216,7 +203,7 @@ static void runLoad(Session &session, const Form &form) {
 static void runStore(Session &session, const Form &form) {
   const Instruction &instruction = form.instruction;
   const Modifier type = instruction.type(), space = instruction.find(ModifierKind::space);
-  const unsigned count = vectorOf(instruction), bytes = ptx::bitsOf(type) / 8;
+  const unsigned count = instruction.vectorLength(), bytes = ptx::bitsOf(type) / 8;
   const unsigned bits = widerBits(type, session.random);
   const std::vector<uint8_t> data = randomBytes(session.random);
   // Registers are taken from behind where the store goes, 8 or 16 bytes each.

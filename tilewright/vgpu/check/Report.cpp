@@ -83,6 +83,11 @@ void Report::add(Finding finding, uint64_t program, uint64_t place, uint64_t oth
   ++beyond;
 }
 
+size_t Report::size() const {
+  std::lock_guard lock(mutex);
+  return all.size();
+}
+
 bool Report::isEmpty() const {
   std::lock_guard lock(mutex);
   return all.empty() && beyond == 0;

@@ -73,6 +73,8 @@ public:
   void add(Finding finding, uint64_t program, uint64_t place, uint64_t other);
 
   bool isEmpty() const;
+  /// How many findings() has.
+  size_t size() const;
   /// Accesses and operations that were found wrong, with all repetitions.
   uint64_t total() const;
   /// In order of first appearance, at most `limit`.

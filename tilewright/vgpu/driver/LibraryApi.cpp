@@ -244,12 +244,7 @@ CUresult cuKernelGetParamInfo(CUkernel handle, size_t paramIndex, size_t *paramO
   VGPU_NEED(paramOffset);
   std::shared_ptr<Function> kernel;
   VGPU_TRY(needKernel(handle, kernel));
-  const Function &function = anyOf(*kernel);
-  VGPU_NEED(paramIndex < function.parameters.size());
-  *paramOffset = function.parameters[paramIndex].offset;
-  if (paramSize)
-    *paramSize = function.parameters[paramIndex].size;
-  return CUDA_SUCCESS;
+  return getParameter(anyOf(*kernel), paramIndex, paramOffset, paramSize);
 }
 
 CUresult cuLinkCreate(unsigned numOptions, CUjit_option *options, void **optionValues,

@@ -194,6 +194,14 @@ CUresult needFunction(const void *handle, const Device &device,
   return CUDA_SUCCESS;
 }
 
+CUresult getParameter(const Function &function, size_t index, size_t *offset, size_t *size) {
+  VGPU_NEED(index < function.parameters.size());
+  *offset = function.parameters[index].offset;
+  if (size)
+    *size = function.parameters[index].size;
+  return CUDA_SUCCESS;
+}
+
 CUresult getAttribute(const Function &function, CUfunction_attribute attribute, int &value) {
   auto give = [&](auto number) {
     value = static_cast<int>(number);

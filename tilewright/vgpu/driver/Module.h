@@ -89,6 +89,8 @@ void releaseContextObjects(Context &context);
 /// All kernels of a module, in its order.
 std::vector<std::string> kernelNames(const LoadedBinary &binary);
 
+/// Where parameter `index` lies and how large it is; the size may be null.
+CUresult getParameter(const Function &function, size_t index, size_t *offset, size_t *size);
 CUresult getAttribute(const Function &function, CUfunction_attribute attribute, int &value);
 CUresult setAttribute(Function &function, CUfunction_attribute attribute, int value);
 

@@ -185,11 +185,7 @@ CUresult cuFuncGetParamInfo(CUfunction handle, size_t paramIndex, size_t *paramO
   VGPU_NEED(paramOffset);
   std::shared_ptr<Function> function;
   VGPU_TRY(needHere(handle, function));
-  VGPU_NEED(paramIndex < function->parameters.size());
-  *paramOffset = function->parameters[paramIndex].offset;
-  if (paramSize)
-    *paramSize = function->parameters[paramIndex].size;
-  return CUDA_SUCCESS;
+  return getParameter(*function, paramIndex, paramOffset, paramSize);
 }
 
 CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction handle) {

@@ -60,7 +60,7 @@ public:
     static std::mutex mutex;
     static size_t writtenPlaces = 0; // guarded by mutex
     std::lock_guard lock(mutex);
-    const size_t places = checker.report().findings().size();
+    const size_t places = checker.report().size();
     if (places == writtenPlaces)
       return status;
     writtenPlaces = places;

@@ -135,20 +135,27 @@ static std::string describeWait(const Warp &warp, const Fragment &fragment) {
   return "for its turn";
 }
 
-Status describeDeadlock(const Group &group) {
-  std::string waiters;
+/// All lanes that are left, a line for each group of them, and how many groups there are.
+static std::pair<size_t, std::string> describeLanes(const Group &group) {
+  std::string lines;
   size_t count = 0;
   for (const Block &block : group.blocks)
     for (const Warp &warp : block.warps)
       for (const Fragment &fragment : warp.others) {
         if (++count > mostNamed)
           continue;
-        waiters += concat("\n  block ", listed(block.id), " warp ", warp.index, " lanes ",
-                          hexOf(fragment.mask), " waits ", describeWait(warp, fragment), " at ",
-                          describePosition(*group.grid->program, fragment.pc));
+        lines += concat("\n  block ", listed(block.id), " warp ", warp.index, " lanes ",
+                        hexOf(fragment.mask), fragment.wait == Wait::none ? " spins" : " waits ",
+                        fragment.wait == Wait::none ? "" : describeWait(warp, fragment), " at ",
+                        describePosition(*group.grid->program, fragment.pc));
       }
   if (count > mostNamed)
-    waiters += concat("\n  and ", count - mostNamed, " more");
+    lines += concat("\n  and ", count - mostNamed, " more");
+  return {count, std::move(lines)};
+}
+
+Status describeDeadlock(const Group &group) {
+  const auto [count, waiters] = describeLanes(group);
   return Status(Error::vgpuDeadlock,
                 concat("no thread of the block can go on, and no asynchronous operation is in "
                        "flight; ",
@@ -156,20 +163,7 @@ Status describeDeadlock(const Group &group) {
 }
 
 Status describeLivelock(const Group &group, uint64_t steps) {
-  std::string spinners;
-  size_t count = 0;
-  for (const Block &block : group.blocks)
-    for (const Warp &warp : block.warps)
-      for (const Fragment &fragment : warp.others) {
-        if (++count > mostNamed)
-          continue;
-        spinners += concat("\n  block ", listed(block.id), " warp ", warp.index, " lanes ",
-                           hexOf(fragment.mask), fragment.wait == Wait::none ? " spins" : " waits ",
-                           fragment.wait == Wait::none ? "" : describeWait(warp, fragment), " at ",
-                           describePosition(*group.grid->program, fragment.pc));
-      }
-  if (count > mostNamed)
-    spinners += concat("\n  and ", count - mostNamed, " more");
+  const auto [count, spinners] = describeLanes(group);
   return Status(Error::vgpuLivelock,
                 concat(steps,
                        " branches were taken and no thread ended or ended a wait of "

@@ -97,19 +97,6 @@ void Decoder::observe(const AddressForm &address, uint32_t bytes, AccessKind kin
   emit(isPlainShared ? Operation::observeShared : Operation::observe).extra = held;
 }
 
-static unsigned vectorLength(const Instruction &instruction) {
-  switch (instruction.find(ModifierKind::vector)) {
-  case Modifier::v2:
-    return 2;
-  case Modifier::v4:
-    return 4;
-  case Modifier::v8:
-    return 8;
-  default:
-    return 1;
-  }
-}
-
 /// The fast operation for an access, in a family of Memory.def, if there is one.
 static std::optional<Operation> fastAccess(Operation first, unsigned elementBytes, unsigned count) {
   auto plus = [&](unsigned index) {
@@ -130,7 +117,7 @@ Status Decoder::load() {
   const Modifier type = instruction->type();
   AccessForm form;
   form.elementBytes = static_cast<uint8_t>(ptx::bitsOf(type) / 8);
-  form.count = static_cast<uint8_t>(vectorLength(*instruction));
+  form.count = static_cast<uint8_t>(instruction->vectorLength());
   form.signExtended = isSignedType(type);
   form.isStrong = orderOf(*instruction) != Order::weak;
   const std::span<const Operand> parts =
@@ -279,7 +266,7 @@ Status Decoder::store() {
   const Modifier type = instruction->type();
   AccessForm form;
   form.elementBytes = static_cast<uint8_t>(ptx::bitsOf(type) / 8);
-  form.count = static_cast<uint8_t>(vectorLength(*instruction));
+  form.count = static_cast<uint8_t>(instruction->vectorLength());
   form.isStrong = orderOf(*instruction) != Order::weak;
   const std::span<const Operand> parts = operands[1].kind == OperandKind::vector
                                              ? source.elementsOf(operands[1])
@@ -377,7 +364,7 @@ Status Decoder::atomic() {
   form.type = *atomType;
   form.operation = *operation;
   form.bytes = static_cast<uint8_t>(registerBytes(type));
-  form.count = static_cast<uint8_t>(vectorLength(*instruction));
+  form.count = static_cast<uint8_t>(instruction->vectorLength());
   size_t next = 0;
   auto partsOf = [&](const Operand &operand) {
     return operand.kind == OperandKind::vector ? source.elementsOf(operand)

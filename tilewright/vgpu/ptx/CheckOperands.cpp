@@ -126,7 +126,6 @@ private:
   Modifier typeOf(const OperandRule &rule) const;
   unsigned dimensions() const;
   /// How many elements .v2, .v4 and .v8 ask for.
-  unsigned vectorLength() const;
 
   const Module &module;
   const Function &function;
@@ -188,19 +187,6 @@ Modifier Checker::typeOf(const OperandRule &rule) const {
   }
 }
 
-unsigned Checker::vectorLength() const {
-  switch (instruction.find(ModifierKind::vector)) {
-  case Modifier::v2:
-    return 2;
-  case Modifier::v4:
-    return 4;
-  case Modifier::v8:
-    return 8;
-  default:
-    return 1;
-  }
-}
-
 unsigned Checker::dimensions() const {
   return static_cast<unsigned>(instruction.find(ModifierKind::dimension)) -
          static_cast<unsigned>(Modifier::d1) + 1;
@@ -229,8 +215,8 @@ Status Checker::checkOne(const OperandRule &rule, const Operand &operand) const 
     return checkScalar(rule, operand, typeOf(rule));
   case OperandForm::vectorized:
     // Triton puts a single register into braces, too.
-    if (vectorLength() > 1 || operand.kind == OperandKind::vector)
-      return checkVector(rule, operand, vectorLength(), typeOf(rule));
+    if (instruction.vectorLength() > 1 || operand.kind == OperandKind::vector)
+      return checkVector(rule, operand, instruction.vectorLength(), typeOf(rule));
     return checkScalar(rule, operand, typeOf(rule));
   case OperandForm::vector:
     return checkVector(rule, operand, rule.count, typeOf(rule));

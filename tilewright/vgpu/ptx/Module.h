@@ -129,6 +129,19 @@ struct Instruction {
         return m;
     return Modifier::none;
   }
+  /// Elements of an access: 2, 4 or 8 by .v2, .v4 and .v8, else 1.
+  unsigned vectorLength() const {
+    switch (find(ModifierKind::vector)) {
+    case Modifier::v2:
+      return 2;
+    case Modifier::v4:
+      return 4;
+    case Modifier::v8:
+      return 8;
+    default:
+      return 1;
+    }
+  }
   /// The n-th type, or `none`.
   Modifier type(unsigned n = 0) const {
     for (Modifier m : mods())
