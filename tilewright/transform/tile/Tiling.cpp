@@ -24,6 +24,16 @@ static int64_t bytesOf(Type type) {
   return std::max<int64_t>(1, type.getIntOrFloatBitWidth() / 8);
 }
 
+bool readsDim(const Edge &edge, unsigned dim) {
+  return llvm::any_of(edge.index, [&](AffineExpr expr) { return expr.isFunctionOfDim(dim); });
+}
+
+Type productType(const FusionGraph &graph, const Node &dot) {
+  Type left = graph.elementType(dot.operands[0].source);
+  Type right = graph.elementType(dot.operands[1].source);
+  return left == right ? left : Type();
+}
+
 namespace {
 /// Follows boxes through the graph.
 class Walker {
@@ -46,6 +56,8 @@ public:
       addContiguous(box, volume);
       return;
     }
+    if (isDot)
+      addProduct(node, domain);
     if (node.sizes.size() > node.rank) {
       needs.hasReduction = true;
       // A point that does not decide what is reduced would do it again.
@@ -80,6 +92,20 @@ public:
       auto low = getBoundForAffineExpr(expr, rank, 0, lowest, highest, false);
       auto high = getBoundForAffineExpr(expr, rank, 0, lowest, highest, true);
       needs.leavesView |= !low || !high || *low < 0 || *high >= access.size;
+    }
+  }
+
+  void addProduct(const Node &node, const Box &domain) {
+    needs.productType = productType(graph, node);
+    for (unsigned dim = 0; dim < node.rank; ++dim) {
+      const Access &access = domain[dim];
+      if (!access.follows() || access.scale != 1 || access.divisor != 1)
+        continue;
+      const bool left = readsDim(node.operands[0], dim), right = readsDim(node.operands[1], dim);
+      if (left && !right)
+        needs.rows.insert(access.main);
+      else if (right && !left)
+        needs.columns.insert(access.main);
     }
   }
 
@@ -172,8 +198,10 @@ std::optional<Tiling> Tiling::create(const FusionGraph &graph, const Capacities 
     reason = "a reshape cuts across dimensions that are padded or joined";
     return std::nullopt;
   }
+  tiling.gridRank = static_cast<int>(tiling.sizes.size());
   if (!tiling.choose(needs, capacities, reason))
     return std::nullopt;
+  tiling.planLoops(graph, capacities);
   return tiling;
 }
 
