@@ -89,9 +89,7 @@ Value KernelEmitter::load(const Node &node, unsigned number, const Box &box, boo
   RankedTensorType type = tileType(box, node.elementTypes[0]);
   Value padding;
   if (zeros && !inside)
-    padding =
-        elements::emitConversion(top, loc, top.getI64Type(), node.elementTypes[0],
-                                 arith::ConstantOp::create(top, loc, top.getI64IntegerAttr(0)));
+    padding = zero(top, type.getElementType());
   return LoadOp::create(builder, loc, type, memrefs[number], at, padding,
                         plain ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(strides),
                         inside ? DenseBoolArrayAttr() : builder.getDenseBoolArrayAttr(inBounds));
@@ -111,6 +109,13 @@ void KernelEmitter::store(ValueRef value, const Box &box, Value target) {
 }
 
 //===- Maps ---------------------------------------------------------------===//
+
+Value KernelEmitter::zero(OpBuilder &at, Type type) {
+  if (!isa<ComplexType>(type))
+    return arith::ConstantOp::create(at, loc, at.getZeroAttr(type));
+  Value none = arith::ConstantOp::create(at, loc, at.getI64IntegerAttr(0));
+  return elements::emitConversion(at, loc, at.getI64Type(), type, none);
+}
 
 Value KernelEmitter::map(RankedTensorType type, ArrayRef<Operand> operands, Body body) {
   SmallVector<Value> tiles;
@@ -271,36 +276,30 @@ KernelOp KernelEmitter::emit(StringRef name, SmallVectorImpl<int> &inputs) {
   Operation *marker = YieldOp::create(builder, loc);
   top = OpBuilder(marker);
   builder.setInsertionPoint(end);
-  SmallVector<int> storeLoops;
-  for (auto [dim, number] : tiling.storeLoops)
-    storeLoops.push_back(number);
-  SmallVector<std::pair<unsigned, Box>> now, inLoop;
+  // Outputs by the loops that they are written in; without loops first.
+  std::map<SmallVector<int>, SmallVector<std::pair<unsigned, Box>>> stores;
   for (auto [i, output] : llvm::enumerate(graph.outputs)) {
     Box box = tiling.outputs[i];
+    SmallVector<int> loops;
     for (Access &access : box) {
       if (!access.follows())
         continue;
       const auto main = static_cast<size_t>(access.main);
       if (auto loop = tiling.storeLoops.find(access.main); loop != tiling.storeLoops.end())
-        access.main = loop->second;
+        loops.push_back(access.main = loop->second);
       else if (tiling.tiles[main] == tiling.sizes[main])
         // A dimension in one piece is the same as one that a reduction takes whole.
         access = Access{-1, tiling.sizes[main]};
     }
-    if (graph.isEmpty(output))
-      continue;
-    const bool hasLoop = llvm::any_of(box, [&](const Access &a) { return tiling.isLoop(a); });
-    (hasLoop ? inLoop : now).emplace_back(static_cast<unsigned>(i), box);
+    llvm::sort(loops);
+    if (!graph.isEmpty(output))
+      stores[loops].emplace_back(static_cast<unsigned>(i), box);
   }
-  auto storeAll = [&](ArrayRef<std::pair<unsigned, Box>> outputs) {
-    for (const auto &[i, box] : outputs)
-      store(graph.outputs[i], box,
-            block->getArgument(static_cast<unsigned>(grid.size() + inputNodes.size()) + i));
-  };
-  storeAll(now);
-  if (!inLoop.empty())
-    loop(storeLoops, 0, {}, [&](ValueRange) {
-      storeAll(inLoop);
+  for (const auto &[loops, outputs] : stores)
+    loop(loops, 0, {}, [&](ValueRange) {
+      for (const auto &[i, box] : outputs)
+        store(graph.outputs[i], box,
+              block->getArgument(static_cast<unsigned>(grid.size() + inputNodes.size()) + i));
       return SmallVector<Value>();
     });
   marker->erase();

@@ -173,10 +173,8 @@ Value KernelEmitter::multiply(Value left, Value right, Value sums) {
   };
   Value products = binary(view(wide(left), leftIndex, shape), view(wide(right), rightIndex, shape),
                           /*isSum=*/false);
-  Value zero = elements::emitConversion(
-      builder, loc, builder.getI64Type(), sum,
-      arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(0)));
-  auto reduce = ReduceOp::create(builder, loc, TypeRange(sumType), products, zero, rank);
+  auto reduce =
+      ReduceOp::create(builder, loc, TypeRange(sumType), products, zero(builder, sum), rank);
   {
     OpBuilder::InsertionGuard guard(builder);
     Block *block = builder.createBlock(&reduce.getCombiner());
@@ -253,11 +251,8 @@ Value KernelEmitter::emitDot(const Node &node, unsigned number, const Box &box) 
       operands.push_back({index.index, {}});
     auto type = cast<RankedTensorType>(tile.getType());
     return map(type, operands, [&](OpBuilder &inside, ValueRange v) -> Value {
-      Value none = arith::ConstantOp::create(inside, loc, inside.getI64IntegerAttr(0));
-      Value zero =
-          elements::emitConversion(inside, loc, inside.getI64Type(), type.getElementType(), none);
       return arith::SelectOp::create(inside, loc, allInside(inside, leaving, v.drop_front()), v[0],
-                                     zero);
+                                     zero(inside, type.getElementType()));
     });
   };
 
@@ -265,11 +260,10 @@ Value KernelEmitter::emitDot(const Node &node, unsigned number, const Box &box) 
   shape.push_back(rows.size);
   shape.push_back(columns.size);
   auto sumType = RankedTensorType::get(shape, elements::scalarType(sum));
-  Value zero = map(sumType, {}, [&](OpBuilder &inside, ValueRange) -> Value {
-    Value none = arith::ConstantOp::create(inside, loc, inside.getI64IntegerAttr(0));
-    return elements::emitConversion(inside, loc, inside.getI64Type(), sum, none);
+  Value sums = map(sumType, {}, [&](OpBuilder &inside, ValueRange) {
+    return zero(inside, sumType.getElementType());
   });
-  Value product = loop(loops, 0, zero, [&](ValueRange sums) {
+  Value product = loop(loops, 0, sums, [&](ValueRange sums) {
     Value left = side(lhs, rows, depth), right = side(rhs, depth, columns);
     Value added =
         capacities.isGpu && !hasMatrix

@@ -95,6 +95,8 @@ private:
   using Body = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::ValueRange)>;
   /// A map with one result; constants become ops of the region.
   mlir::Value map(mlir::RankedTensorType type, llvm::ArrayRef<Operand> operands, Body body);
+  /// Zero of an element type of the IR.
+  mlir::Value zero(mlir::OpBuilder &at, mlir::Type type);
   mlir::Value splat(mlir::RankedTensorType type, mlir::ElementsAttr constant) {
     return map(type, Operand{{}, constant},
                [](mlir::OpBuilder &, mlir::ValueRange v) { return v[0]; });

@@ -133,7 +133,8 @@ private:
       } else if (tile != size) {
         tiling.reductionLoops[{number, dim}] = add(owner, size, tile);
       }
-      budget = std::max<int64_t>(1, budget / held(tile));
+      // The depth of a product is one dimension of its tiles, so only one of several is long.
+      budget = product ? 1 : std::max<int64_t>(1, budget / held(tile));
     }
   }
 
