@@ -12,6 +12,9 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <bit>
+#include <cmath>
+
 using namespace mlir;
 
 namespace tilewright::interpret {
@@ -412,6 +415,13 @@ Status KernelRun::evaluate(tile::ScanOp op) {
   return Status();
 }
 
+/// Ten bits of mantissa, ties away from zero.
+static float roundToTf32(float value) {
+  if (!std::isfinite(value))
+    return value;
+  return std::bit_cast<float>((std::bit_cast<uint32_t>(value) + 0x1000) & ~uint32_t(0x1FFF));
+}
+
 Status KernelRun::evaluate(tile::DotOp op) {
   TILEWRIGHT_ASSIGN(Tensor * defined, define(op.getResult()));
   const Tensor lhs = tiles[op.getLhs()], rhs = tiles[op.getRhs()], acc = tiles[op.getAcc()];
@@ -430,7 +440,9 @@ Status KernelRun::evaluate(tile::DotOp op) {
   auto element = [&](const Tensor &tensor, Value operand, Value scale, ArrayRef<int64_t> at,
                      const auto &widen, size_t dim) {
     const Scalar value = tensor.at(flat(at, shapeOf(operand)));
-    const Scalar wide = widen(value, value, value);
+    Scalar wide = widen(value, value, value);
+    if (op.getTf32())
+      wide = Scalar::ofReal(roundToTf32(static_cast<float>(wide.r)));
     if (!scale)
       return wide;
     Index block(at);

@@ -1,4 +1,5 @@
 // Which sizes tiles may have, and which of them are good.
+#include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/transform/tile/Tiling.h"
 
 #include "mlir/Analysis/Presburger/IntegerRelation.h"
@@ -39,11 +40,23 @@ Capacities Capacities::of(Attribute target) {
   return capacities;
 }
 
-bool Capacities::hasMatrix(Type type) const {
+static bool hasDefaultPrecision(stablehlo::DotGeneralOp dot) {
+  ArrayAttr precision = dot.getPrecisionConfigAttr();
+  return !precision || llvm::all_of(precision, [](Attribute attribute) {
+    return cast<stablehlo::PrecisionAttr>(attribute).getValue() == stablehlo::Precision::DEFAULT;
+  });
+}
+
+bool Capacities::hasMatrix(const Node &dot, const FusionGraph &graph) const {
+  Type type = productType(graph, dot);
+  if (!type)
+    return false;
+  // f32 loses bits, which only the default precision allows.
+  if (type.isF32())
+    return matrixTypes.contains("tf32") &&
+           hasDefaultPrecision(cast<stablehlo::DotGeneralOp>(dot.op));
   std::string name;
-  llvm::raw_string_ostream stream(name);
-  if (type)
-    stream << type;
+  llvm::raw_string_ostream(name) << type;
   return matrixTypes.contains(name);
 }
 
@@ -203,7 +216,7 @@ void Tiling::chooseForProduct(const Needs &needs, const Capacities &capacities) 
       column = dim;
     blocks *= (sizes[at] + tiles[at] - 1) / tiles[at];
   }
-  const int64_t largest = capacities.hasMatrix(needs.productType) ? 128 : 16;
+  const int64_t largest = needs.hasMatrix ? 128 : 16;
   int64_t rows = row < 0 ? 1 : productTile(sizes[static_cast<size_t>(row)], largest);
   int64_t columns = column < 0 ? 1 : productTile(sizes[static_cast<size_t>(column)], largest);
   // Every processor has a block before blocks are large.

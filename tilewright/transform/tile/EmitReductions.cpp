@@ -203,7 +203,8 @@ Value KernelEmitter::emitDot(const Node &node, unsigned number, const Box &box) 
     role.size *= role.sizes.back();
   }
 
-  const bool hasMatrix = capacities.hasMatrix(productType(graph, node));
+  const bool hasMatrix = capacities.hasMatrix(node, graph);
+  const bool isTf32 = hasMatrix && productType(graph, node).isF32();
   Type result = node.elementTypes[0];
   // Reals are summed in f32 at least, and by matrix instructions integers in 32 bits.
   Type sum = isa<FloatType>(result) && !result.isF64() ? Type(builder.getF32Type()) : result;
@@ -265,10 +266,10 @@ Value KernelEmitter::emitDot(const Node &node, unsigned number, const Box &box) 
   });
   Value product = loop(loops, 0, sums, [&](ValueRange sums) {
     Value left = side(lhs, rows, depth), right = side(rhs, depth, columns);
-    Value added =
-        capacities.isGpu && !hasMatrix
-            ? multiply(left, right, sums[0])
-            : Value(DotOp::create(builder, loc, sumType, left, right, sums[0], Value(), Value()));
+    Value added = capacities.isGpu && !hasMatrix
+                      ? multiply(left, right, sums[0])
+                      : Value(DotOp::create(builder, loc, sumType, left, right, sums[0], Value(),
+                                            Value(), isTf32));
     return SmallVector<Value>{added};
   })[0];
   product = convertTile(product, sum, result);

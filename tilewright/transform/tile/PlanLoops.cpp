@@ -108,13 +108,13 @@ private:
   /// The loops of a node that reduces, given its result's box.
   void planReduction(const Node &node, unsigned number, const Box &box) {
     auto product = dyn_cast<stablehlo::DotGeneralOp>(node.op);
+    const bool hasMatrix = product && capacities.hasMatrix(node, graph);
     int64_t budget = std::max<int64_t>(1, capacities.tileElements / volumeOf(box));
     if (product) {
       // As deep as a line of 128 bytes, which is what shared memory is filled with; without matrix
       // instructions every product of a tile is a value of its own.
-      Type type = productType(graph, node);
-      budget = capacities.hasMatrix(type)
-                   ? 1024 / std::max<int64_t>(4, type.getIntOrFloatBitWidth())
+      budget = hasMatrix
+                   ? 1024 / std::max<int64_t>(4, productType(graph, node).getIntOrFloatBitWidth())
                    : std::clamp<int64_t>(budget, 1, 8);
     }
     for (auto dim = static_cast<unsigned>(node.sizes.size()); dim-- > node.rank;) {
@@ -122,8 +122,7 @@ private:
       const int64_t size = node.sizes[dim];
       int64_t tile = tileFor(owner, size, budget);
       // Matrix instructions take no less than 32 bytes at once.
-      if (product && capacities.hasMatrix(productType(graph, node)) && !whole.contains(owner) &&
-          dim + 1 == node.sizes.size())
+      if (hasMatrix && !whole.contains(owner) && dim + 1 == node.sizes.size())
         tile = std::min(budget, std::max(held(size), budget / 4));
       auto found = tiling.reductionLoops.find({number, dim});
       if (found != tiling.reductionLoops.end()) {

@@ -38,8 +38,9 @@ namespace {
 /// Follows boxes through the graph.
 class Walker {
 public:
-  Walker(const FusionGraph &graph, ArrayRef<int64_t> mainSizes, Needs &needs)
-      : graph(graph), mainSizes(mainSizes), needs(needs) {}
+  Walker(const FusionGraph &graph, const Capacities &capacities, ArrayRef<int64_t> mainSizes,
+         Needs &needs)
+      : graph(graph), capacities(capacities), mainSizes(mainSizes), needs(needs) {}
 
   void visit(ValueRef value, const Box &box) {
     if (!seen.insert({value.node, box}).second || graph.constantOf(value))
@@ -96,7 +97,7 @@ public:
   }
 
   void addProduct(const Node &node, const Box &domain) {
-    needs.productType = productType(graph, node);
+    needs.hasMatrix |= capacities.hasMatrix(node, graph);
     for (unsigned dim = 0; dim < node.rank; ++dim) {
       const Access &access = domain[dim];
       if (!access.follows() || access.scale != 1 || access.divisor != 1)
@@ -129,6 +130,7 @@ public:
 
 private:
   const FusionGraph &graph;
+  const Capacities &capacities;
   ArrayRef<int64_t> mainSizes;
   Needs &needs;
   std::set<std::pair<unsigned, Box>> seen;
@@ -155,7 +157,7 @@ std::optional<Tiling> Tiling::create(const FusionGraph &graph, const Capacities 
   tiling.sizes.assign(domain.shape().begin(), domain.shape().end());
 
   Needs needs;
-  Walker walker(graph, tiling.sizes, needs);
+  Walker walker(graph, capacities, tiling.sizes, needs);
   for (ValueRef output : graph.outputs) {
     const Node &node = graph.node(output);
     Box box;

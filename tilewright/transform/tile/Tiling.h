@@ -27,7 +27,8 @@ struct Capacities {
   int64_t tileElements = 0;
   /// Element types that matrix instructions multiply, by their names in the IR.
   std::set<std::string> matrixTypes;
-  bool hasMatrix(mlir::Type type) const;
+  /// Whether matrix instructions compute a dot_general.
+  bool hasMatrix(const Node &dot, const FusionGraph &graph) const;
 
   static Capacities of(mlir::Attribute target);
 };
@@ -94,9 +95,9 @@ struct Needs {
   bool isRefused = false;
   /// Tiles of these dimensions are multiples of a number.
   std::map<int, int64_t> multiples;
-  /// Dimensions along the rows and the columns of a product of matrices, and what it multiplies.
+  /// Dimensions along the rows and the columns of a product of matrices.
   std::set<int> rows, columns;
-  mlir::Type productType;
+  bool hasMatrix = false;
 };
 
 class Tiling {

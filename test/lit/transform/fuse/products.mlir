@@ -1,4 +1,4 @@
-// RUN: tilewright-opt %s --fuse --fuse-print -o /dev/null | FileCheck %s
+// RUN: tilewright-opt %s --mlir-disable-threading --fuse --fuse-print -o /dev/null | FileCheck %s
 
 // What a product reads, and what goes on with its elements, is in its kernel.
 
