@@ -267,7 +267,7 @@ ChannelGraph randomGraph(std::mt19937 &random) {
 TEST(ChannelGraph, ProofAgreesWithRandomOrdersOfExecution) {
   std::mt19937 random(11);
   int live = 0, dead = 0;
-  for (int trial = 0; trial < 4000; ++trial) {
+  for (int trial = 0; trial < 1500; ++trial) {
     ChannelGraph graph = randomGraph(random);
     std::optional<std::string> deadlock = findDeadlock(graph);
     ASSERT_TRUE(!deadlock || deadlock->find("nothing can go on") == 0) << *deadlock;
@@ -277,8 +277,8 @@ TEST(ChannelGraph, ProofAgreesWithRandomOrdersOfExecution) {
       ASSERT_EQ(outcome, deadlock ? Simulation::stuck : Simulation::done) << "trial " << trial;
     }
   }
-  EXPECT_GT(live, 500);
-  EXPECT_GT(dead, 500);
+  EXPECT_GT(live, 200);
+  EXPECT_GT(dead, 200);
 }
 
 } // namespace

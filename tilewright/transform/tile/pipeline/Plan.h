@@ -41,8 +41,9 @@ struct RoleRule {
   int64_t registers = 24;
   /// Registers of values that all its threads hold together (an accumulator: 4 bytes each).
   int64_t dividedRegisters = 0;
-  /// Groups that its values can be cut among at most.
+  /// Groups that its values can be cut among at most, and that it has at least.
   int64_t mostGroups = 1;
+  int64_t leastGroups = 1;
 };
 
 struct Limits {

@@ -25,7 +25,7 @@ bool giveRegisters(const PipelineProblem &problem, int64_t held, PipelinePlan &p
   llvm::SmallVector<int64_t> needs;
   plan.threads = 0;
   for (auto [rule, role] : llvm::zip(problem.roles, plan.roles)) {
-    role.groups = 1;
+    role.groups = std::min(rule.leastGroups, rule.mostGroups);
     while (needOf(rule, role.groups, held) > limits.maxRegisters && role.groups < rule.mostGroups)
       ++role.groups;
     int64_t need = needOf(rule, role.groups, held);
@@ -36,7 +36,7 @@ bool giveRegisters(const PipelineProblem &problem, int64_t held, PipelinePlan &p
                    .str();
       return false;
     }
-    if (role.groups > 1)
+    if (role.groups > rule.leastGroups)
       plan.reasons.push_back(llvm::formatv("{0} has {1} groups of {2} warps: with one fewer a "
                                            "thread would need {3} registers, and "
                                            "there are {4}",
