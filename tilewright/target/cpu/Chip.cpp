@@ -33,6 +33,17 @@ bool Chip::has(std::string_view feature) const {
   return std::find(features.begin(), features.end(), feature) != features.end();
 }
 
+lanes::Machine Chip::machine() const {
+  return {.hasFma = has("fma"),
+          .hasHalf = has("f16c"),
+          .hasBfloat = false, // avx512bf16 flushes subnormals
+          .hasGather = has("avx2"),
+          .hasMasks = has("avx512vl"),
+          .hasLibrary = true,
+          .vectorBytes = vectorBytes,
+          .refusal = Error::cpuScalarOp};
+}
+
 const std::vector<Chip> &chips() {
   static const std::vector<Chip> rows = makeChips();
   return rows;

@@ -2,6 +2,8 @@
 #ifndef TILEWRIGHT_TARGET_CPU_CHIP_H
 #define TILEWRIGHT_TARGET_CPU_CHIP_H
 
+#include "tilewright/target/elements/Lanes.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 #include <optional>
@@ -20,9 +22,8 @@ struct Chip {
   std::vector<std::string_view> features;
 
   bool has(std::string_view feature) const;
-  bool hasFma() const { return has("fma"); }
-  /// Masked loads and stores of every element width cost what plain ones do.
-  bool hasMasks() const { return has("avx512vl"); }
+  /// What code for elements may count on.
+  lanes::Machine machine() const;
 };
 
 /// All rows, weakest first.

@@ -62,7 +62,8 @@ constexpr size_t leastPerThread = 6;
 
 /// A share of the kernels: one LLVM module, and what becomes of it.
 struct Part {
-  explicit Part(const Chip &chip) : chip(chip), code("kernels", context), builder(code, chip) {}
+  explicit Part(const Chip &chip)
+      : chip(chip), code("kernels", context), builder(code, chip.machine()) {}
 
   Status create() {
     TILEWRIGHT_ASSIGN(machine, createTargetMachine(chip));
@@ -103,7 +104,7 @@ struct Part {
   std::unique_ptr<TargetMachine> machine;
   LLVMContext context;
   Module code;
-  LaneBuilder builder;
+  lanes::LaneBuilder builder;
   std::vector<std::byte> object;
   std::vector<std::string> dumped;
   Status status;

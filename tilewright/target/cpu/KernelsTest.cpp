@@ -501,7 +501,7 @@ TEST(Kernels, ControlFlowInKernelsIsRefused) {
 TEST(Chips, HaveNamesAndKnowThisMachine) {
   EXPECT_EQ(chipNamed("x86-64-v4")->vectorBytes, 64u);
   EXPECT_EQ(chipNamed("pentium"), nullptr); // E4005 where a pass is given such a name
-  EXPECT_FALSE(chipNamed("x86-64-v2")->hasFma());
+  EXPECT_FALSE(chipNamed("x86-64-v2")->machine().hasFma);
   EXPECT_TRUE(hostChip().has("sse4.2"));
 }
 

@@ -31,7 +31,7 @@ def TileFusionsPass : Pass<"tile-fusions", "::mlir::ModuleOp"> {
     "::tilewright::exec::ExecDialect", "::tilewright::tile::TileDialect",
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
     "::mlir::complex::ComplexDialect", "::mlir::math::MathDialect",
-    "::mlir::tensor::TensorDialect"
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
   ];
 }
 

@@ -24,12 +24,23 @@ static int64_t bytesOf(Type type) {
   return std::max<int64_t>(1, type.getIntOrFloatBitWidth() / 8);
 }
 
+bool readsDim(const Edge &edge, unsigned dim) {
+  return llvm::any_of(edge.index, [&](AffineExpr expr) { return expr.isFunctionOfDim(dim); });
+}
+
+Type productType(const FusionGraph &graph, const Node &dot) {
+  Type left = graph.elementType(dot.operands[0].source);
+  Type right = graph.elementType(dot.operands[1].source);
+  return left == right ? left : Type();
+}
+
 namespace {
 /// Follows boxes through the graph.
 class Walker {
 public:
-  Walker(const FusionGraph &graph, ArrayRef<int64_t> mainSizes, Needs &needs)
-      : graph(graph), mainSizes(mainSizes), needs(needs) {}
+  Walker(const FusionGraph &graph, const Capacities &capacities, ArrayRef<int64_t> mainSizes,
+         Needs &needs)
+      : graph(graph), capacities(capacities), mainSizes(mainSizes), needs(needs) {}
 
   void visit(ValueRef value, const Box &box) {
     if (!seen.insert({value.node, box}).second || graph.constantOf(value))
@@ -46,6 +57,8 @@ public:
       addContiguous(box, volume);
       return;
     }
+    if (isDot)
+      addProduct(node, domain);
     if (node.sizes.size() > node.rank) {
       needs.hasReduction = true;
       // A point that does not decide what is reduced would do it again.
@@ -83,6 +96,20 @@ public:
     }
   }
 
+  void addProduct(const Node &node, const Box &domain) {
+    needs.hasMatrix |= capacities.hasMatrix(node, graph);
+    for (unsigned dim = 0; dim < node.rank; ++dim) {
+      const Access &access = domain[dim];
+      if (!access.follows() || access.scale != 1 || access.divisor != 1)
+        continue;
+      const bool left = readsDim(node.operands[0], dim), right = readsDim(node.operands[1], dim);
+      if (left && !right)
+        needs.rows.insert(access.main);
+      else if (right && !left)
+        needs.columns.insert(access.main);
+    }
+  }
+
   void addContiguous(const Box &box, int64_t volume) {
     if (!box.empty() && box.back().follows() && std::abs(box.back().scale) == 1)
       needs.contiguous[box.back().main] += volume;
@@ -103,6 +130,7 @@ public:
 
 private:
   const FusionGraph &graph;
+  const Capacities &capacities;
   ArrayRef<int64_t> mainSizes;
   Needs &needs;
   std::set<std::pair<unsigned, Box>> seen;
@@ -129,7 +157,7 @@ std::optional<Tiling> Tiling::create(const FusionGraph &graph, const Capacities 
   tiling.sizes.assign(domain.shape().begin(), domain.shape().end());
 
   Needs needs;
-  Walker walker(graph, tiling.sizes, needs);
+  Walker walker(graph, capacities, tiling.sizes, needs);
   for (ValueRef output : graph.outputs) {
     const Node &node = graph.node(output);
     Box box;
@@ -172,8 +200,10 @@ std::optional<Tiling> Tiling::create(const FusionGraph &graph, const Capacities 
     reason = "a reshape cuts across dimensions that are padded or joined";
     return std::nullopt;
   }
+  tiling.gridRank = static_cast<int>(tiling.sizes.size());
   if (!tiling.choose(needs, capacities, reason))
     return std::nullopt;
+  tiling.planLoops(graph, capacities);
   return tiling;
 }
 

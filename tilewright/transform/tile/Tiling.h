@@ -20,6 +20,15 @@ struct Capacities {
   int64_t l1Bytes = 32 << 10;
   /// Fewer elements than this are not worth splitting.
   int64_t minParallelItems = 16 << 10;
+  /// Whether points of the grid are blocks of a GPU, with as many `cores` as it has processors.
+  bool isGpu = false;
+  /// Elements of a tile that one point holds at once; longer ones are done in a loop. 0 is no
+  /// limit.
+  int64_t tileElements = 0;
+  /// Element types that matrix instructions multiply, by their names in the IR.
+  std::set<std::string> matrixTypes;
+  /// Whether matrix instructions compute a dot_general.
+  bool hasMatrix(const Node &dot, const FusionGraph &graph) const;
 
   static Capacities of(mlir::Attribute target);
 };
@@ -49,7 +58,7 @@ struct Access {
 };
 using Box = std::vector<Access>;
 
-/// The box of a node's whole domain, given that of its results.
+/// The box of a node's whole domain, given that of its results; what it reduces is in one piece.
 Box domainBox(const Node &node, const Box &result);
 
 /// Where an operand is read, given the box of the user's domain: the preimage of the box
@@ -64,6 +73,11 @@ struct OperandBox {
   bool isRefused = false;
 };
 OperandBox operandBox(const Edge &edge, const Node &source, const Box &domain);
+
+/// Whether an operand is read at indices that depend on a dimension of the domain.
+bool readsDim(const Edge &edge, unsigned dim);
+/// The element type of both operands of a product; null if they differ.
+mlir::Type productType(const FusionGraph &graph, const Node &dot);
 
 /// What is found by following boxes from the outputs to the inputs.
 struct Needs {
@@ -81,6 +95,9 @@ struct Needs {
   bool isRefused = false;
   /// Tiles of these dimensions are multiples of a number.
   std::map<int, int64_t> multiples;
+  /// Dimensions along the rows and the columns of a product of matrices.
+  std::set<int> rows, columns;
+  bool hasMatrix = false;
 };
 
 class Tiling {
@@ -90,10 +107,22 @@ public:
   static std::optional<Tiling> create(const FusionGraph &graph, const Capacities &capacities,
                                       std::string &reason);
 
-  /// The dimensions of the domain (those of the largest output) and their tiles.
+  /// The dimensions of the domain (those of the largest output) and their tiles. After the first
+  /// `gridRank` come those that a point goes through in a loop, one tile after the other.
   llvm::SmallVector<int64_t> sizes, tiles;
+  int gridRank = 0;
   /// The box of each output.
   std::vector<Box> outputs;
+
+  /// Dimensions that a node reduces in a loop: (node, dimension of its domain) to the number in
+  /// `sizes`.
+  std::map<std::pair<unsigned, unsigned>, int> reductionLoops;
+  /// Dimensions of the grid, each in one piece, that outputs are written along in a loop.
+  std::map<int, int> storeLoops;
+
+  /// The box of a node's domain, given that of its results.
+  Box domainBox(const Node &node, unsigned number, const Box &result) const;
+  bool isLoop(const Access &access) const { return access.main >= gridRank; }
 
   int64_t points(int main) const {
     return (sizes[static_cast<size_t>(main)] + tiles[static_cast<size_t>(main)] - 1) /
@@ -122,6 +151,11 @@ public:
 private:
   /// Chooses `tiles` among the legal ones.
   bool choose(const Needs &needs, const Capacities &capacities, std::string &reason);
+  void chooseForCpu(const Needs &needs, const Capacities &capacities);
+  void chooseForGpu(const Needs &needs, const Capacities &capacities);
+  void chooseForProduct(const Needs &needs, const Capacities &capacities);
+  /// Finds what has to be done in loops, and adds their dimensions.
+  void planLoops(const FusionGraph &graph, const Capacities &capacities);
 };
 
 } // namespace tilewright::tile

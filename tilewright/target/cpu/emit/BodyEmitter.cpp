@@ -1,6 +1,6 @@
 #include "tilewright/target/cpu/emit/BodyEmitter.h"
 
-#include "tilewright/target/cpu/emit/RegionEmitter.h"
+#include "tilewright/target/elements/RegionEmitter.h"
 
 using namespace llvm;
 
@@ -31,7 +31,7 @@ void emitBody(LaneBuilder &b, mlir::func::FuncOp body) {
   SmallVector<Lanes> arguments;
   for (auto [number, type] : enumerate(body.getArgumentTypes()))
     arguments.push_back(b.load(type, address(0, unsigned(number)), b.i64(0), 1, nullptr));
-  SmallVector<Lanes, 2> results = emitBlock(b, body.getBody().front(), arguments, 1);
+  SmallVector<Lanes, 2> results = lanes::emitBlock(b, body.getBody().front(), arguments, 1);
   // All arguments are read before a result is written: they may be the same element.
   for (auto [number, type] : enumerate(body.getResultTypes()))
     b.store(results[number], type, address(1, unsigned(number)), b.i64(0), nullptr);

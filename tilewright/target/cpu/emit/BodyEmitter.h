@@ -2,11 +2,14 @@
 #ifndef TILEWRIGHT_TARGET_CPU_EMIT_BODYEMITTER_H
 #define TILEWRIGHT_TARGET_CPU_EMIT_BODYEMITTER_H
 
-#include "tilewright/target/cpu/emit/Lanes.h"
+#include "tilewright/target/elements/Lanes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace tilewright::cpu {
+
+using lanes::LaneBuilder;
+using lanes::Lanes;
 
 /// A private function with a body of one block whose arguments and results are scalars.
 bool isBody(mlir::func::FuncOp function);

@@ -1,6 +1,6 @@
 // Combining roots of a loop nest: reduce, scan and dot.
 #include "tilewright/target/cpu/emit/LoopEmitter.h"
-#include "tilewright/target/cpu/emit/RegionEmitter.h"
+#include "tilewright/target/elements/RegionEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
@@ -176,7 +176,7 @@ void LoopEmitter::accumulate(const Root &root) {
     mlir::Block &combiner = combinerOf(root.op);
     SmallVector<Lanes> arguments(before);
     arguments.append(inputs);
-    after = llvm::to_vector(emitBlock(b, combiner, arguments, vectorLanes));
+    after = llvm::to_vector(lanes::emitBlock(b, combiner, arguments, vectorLanes));
     bool lanesDiffer = vectorIsReduced();
     Value *first = lanesDiffer && !neutralOf(b, combiner) ? isFirst() : nullptr;
     for (auto [number, value] : enumerate(after)) {
@@ -211,7 +211,7 @@ void LoopEmitter::finishAccumulators() {
         for (unsigned half = 0; half < 2; ++half)
           for (Lanes value : values)
             arguments.push_back(b.slice(value, half * lanes / 2, lanes / 2));
-        values = llvm::to_vector(emitBlock(b, combiner, arguments, lanes / 2));
+        values = llvm::to_vector(lanes::emitBlock(b, combiner, arguments, lanes / 2));
       }
       Constant *neutral = neutralOf(b, combiner);
       SmallVector<Lanes> arguments;
@@ -222,7 +222,7 @@ void LoopEmitter::finishAccumulators() {
       }
       arguments.append(values);
       if (!isNeutral)
-        values = llvm::to_vector(emitBlock(b, combiner, arguments, 1));
+        values = llvm::to_vector(lanes::emitBlock(b, combiner, arguments, 1));
       assert(values.size() == count);
     }
     currentLevel = keptLoops;

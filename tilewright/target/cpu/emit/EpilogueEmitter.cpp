@@ -1,6 +1,6 @@
 #include "tilewright/target/cpu/emit/EpilogueEmitter.h"
 
-#include "tilewright/target/cpu/emit/RegionEmitter.h"
+#include "tilewright/target/elements/RegionEmitter.h"
 
 using namespace llvm;
 
@@ -53,7 +53,8 @@ void emitEpilogue(LaneBuilder &b, mlir::func::FuncOp body) {
   for (mlir::Type type : body.getResultTypes())
     addBuffer(type);
 
-  const auto lanes = std::max(1u, b.chip.vectorBytes / static_cast<unsigned>(storageBytes(sums)));
+  const auto lanes =
+      std::max(1u, b.machine.vectorBytes / static_cast<unsigned>(lanes::storageBytes(sums)));
   /// Columns from `done` on of a row; `mask` null for as many as there are lanes.
   auto emitColumns = [&](Value *row, Value *rowOfTile, Value *done, unsigned width, Value *mask) {
     Value *column = ir.CreateAdd(columnBegin, done);
@@ -64,7 +65,7 @@ void emitEpilogue(LaneBuilder &b, mlir::func::FuncOp body) {
               ? b.splat(input.early, width)
               : b.load(input.type, input.base, input.indexOf(b, row, column), width, mask));
     // Everything is read before anything is written.
-    SmallVector<Lanes, 2> results = emitBlock(b, body.getBody().front(), arguments, width);
+    SmallVector<Lanes, 2> results = lanes::emitBlock(b, body.getBody().front(), arguments, width);
     for (auto [output, value] : zip(ArrayRef(buffers).drop_front(inputs), results))
       b.store(b.splat(value, width), output.type, output.base, output.indexOf(b, row, column),
               mask);
@@ -81,7 +82,7 @@ void emitEpilogue(LaneBuilder &b, mlir::func::FuncOp body) {
       emitColumns(row, rowOfTile, ir.CreateMul(step, b.i64(lanes)), lanes, nullptr);
     });
     Value *done = ir.CreateMul(whole, b.i64(lanes));
-    if (b.chip.hasMasks() && lanes > 1) {
+    if (b.machine.hasMasks && lanes > 1) {
       // The rest in one step with the lanes beyond it off.
       Value *rest = ir.CreateSub(columns, done);
       Value *some = ir.CreateZExt(ir.CreateICmpSGT(rest, b.i64(0)), word);

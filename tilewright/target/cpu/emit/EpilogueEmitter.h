@@ -2,11 +2,14 @@
 #ifndef TILEWRIGHT_TARGET_CPU_EMIT_EPILOGUEEMITTER_H
 #define TILEWRIGHT_TARGET_CPU_EMIT_EPILOGUEEMITTER_H
 
-#include "tilewright/target/cpu/emit/Lanes.h"
+#include "tilewright/target/elements/Lanes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace tilewright::cpu {
+
+using lanes::LaneBuilder;
+using lanes::Lanes;
 
 /// On a function of scalars: it is an epilogue. Its first argument is the sum; for each of the
 /// others and then for each result, the attribute has two strides: element [row, column] lies at

@@ -1,6 +1,6 @@
 // Tiles at an index.
 #include "tilewright/target/cpu/emit/LoopEmitter.h"
-#include "tilewright/target/cpu/emit/RegionEmitter.h"
+#include "tilewright/target/elements/RegionEmitter.h"
 
 using namespace llvm;
 
@@ -80,7 +80,7 @@ LoopEmitter::Element LoopEmitter::evaluateMap(tile::MapOp op, mlir::Value result
     arguments.push_back(isVector ? widened(operand) : operand.lanes);
   at(level);
   SmallVector<Lanes, 2> results =
-      emitBlock(b, op.getBody().front(), arguments, isVector ? vectorLanes : 1);
+      lanes::emitBlock(b, op.getBody().front(), arguments, isVector ? vectorLanes : 1);
   Element wanted;
   for (auto [value, lanes] : zip_equal(op.getResults(), results)) {
     Element element{lanes, level, isVector};

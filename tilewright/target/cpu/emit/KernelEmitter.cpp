@@ -1,7 +1,7 @@
 #include "tilewright/target/cpu/emit/KernelEmitter.h"
 
 #include "tilewright/target/cpu/emit/LoopEmitter.h"
-#include "tilewright/target/cpu/emit/RegionEmitter.h"
+#include "tilewright/target/elements/RegionEmitter.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -13,7 +13,7 @@ namespace tilewright::cpu {
 
 /// The code for a function that uses the chip's widest registers.
 static void setAttributes(LaneBuilder &b, Function *function) {
-  std::string width = std::to_string(b.chip.vectorBytes * 8);
+  std::string width = std::to_string(b.machine.vectorBytes * 8);
   function->addFnAttr("prefer-vector-width", width);
   function->addFnAttr("min-legal-vector-width", width);
   function->addFnAttr(Attribute::NoUnwind);
@@ -155,7 +155,7 @@ void KernelEmitter::emitScalar(mlir::Operation *op) {
   SmallVector<Lanes> operands;
   for (mlir::Value operand : op->getOperands())
     operands.push_back(scalars.lookup(operand));
-  for (auto [result, value] : zip_equal(op->getResults(), emitOp(b, op, operands, 1)))
+  for (auto [result, value] : zip_equal(op->getResults(), lanes::emitOp(b, op, operands, 1)))
     scalars[result] = value;
 }
 
@@ -254,7 +254,7 @@ KernelEmitter::Home KernelEmitter::newHome(mlir::Value tile) {
     count /= type.getDimSize(0);
   if (count == 1)
     return {};
-  return {{}, newBuffer(count * storageBytes(type.getElementType()))};
+  return {{}, newBuffer(count * lanes::storageBytes(type.getElementType()))};
 }
 
 void KernelEmitter::keepTiles(ArrayRef<mlir::Value> tiles, ArrayRef<Home> where) {
@@ -312,7 +312,7 @@ void KernelEmitter::emitFor(mlir::scf::ForOp loop) {
         c.imag = b.slot(b.computeType(type));
       write(c, elementOf(init));
     } else {
-      c.bytes = count * storageBytes(type);
+      c.bytes = count * lanes::storageBytes(type);
       c.buffer = newBuffer(c.bytes);
       c.next = newBuffer(c.bytes);
       copyTile(init, c.buffer);
@@ -368,7 +368,7 @@ void KernelEmitter::copyTile(mlir::Value tile, Value *buffer) {
   if (known != homes.end()) {
     auto type = cast<mlir::RankedTensorType>(tile.getType());
     b.ir.CreateMemCpy(buffer, Align(64), known->second.buffer, Align(64),
-                      uint64_t(type.getNumElements() * storageBytes(type.getElementType())));
+                      uint64_t(type.getNumElements() * lanes::storageBytes(type.getElementType())));
     return;
   }
   keepTiles(tile, Home{{}, buffer});

@@ -3,11 +3,14 @@
 #define TILEWRIGHT_TARGET_CPU_EMIT_KERNELEMITTER_H
 
 #include "tilewright/target/cpu/emit/KernelPlan.h"
-#include "tilewright/target/cpu/emit/Lanes.h"
+#include "tilewright/target/elements/Lanes.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace tilewright::cpu {
+
+using lanes::LaneBuilder;
+using lanes::Lanes;
 
 /// `void symbol(void *const *buffers, int64_t begin, int64_t end, std::byte *scratch)`.
 ///

@@ -1,7 +1,7 @@
 #include "tilewright/target/cpu/emit/KernelPlan.h"
 
 #include "tilewright/target/cpu/emit/IndexForm.h"
-#include "tilewright/target/cpu/emit/RegionEmitter.h"
+#include "tilewright/target/elements/RegionEmitter.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -255,7 +255,7 @@ private:
       auto map = cast<tile::MapOp>(op);
       if (map.getInputs().empty() || map->getNumResults() == 0)
         continue;
-      int64_t cost = costOf(map.getBody().front());
+      int64_t cost = lanes::costOf(map.getBody().front());
       int64_t indices = (found.indices + map->getNumResults() - 1) / map->getNumResults();
       bool isDear = cost >= 12 && (found.groups.size() > 1 || indices > 1);
       if (!isDear && indices <= 3)

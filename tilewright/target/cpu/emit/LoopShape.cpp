@@ -1,7 +1,7 @@
 // Which loops a group gets: split where views divide, joined where memory is contiguous, one of
 // them vectorised.
 #include "tilewright/target/cpu/emit/LoopEmitter.h"
-#include "tilewright/target/cpu/emit/RegionEmitter.h"
+#include "tilewright/target/elements/RegionEmitter.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -286,7 +286,7 @@ int64_t LoopEmitter::bodyCost() {
                 [&](mlir::Value tile, mlir::AffineMap) {
                   mlir::Operation *op = tile.getDefiningOp();
                   if (auto map = dyn_cast<tile::MapOp>(op); map && counted.insert(op).second)
-                    cost += costOf(map.getBody().front());
+                    cost += lanes::costOf(map.getBody().front());
                   if (isa<tile::GatherOp>(op))
                     cost += 16;
                   return true;
@@ -297,7 +297,7 @@ int64_t LoopEmitter::bodyCost() {
       walk.visit(tile, composed(map), sizes);
     if (!root.op)
       if (auto map = root.kept.getDefiningOp<tile::MapOp>())
-        cost += costOf(map.getBody().front());
+        cost += lanes::costOf(map.getBody().front());
     cost += 1;
   }
   return cost;
@@ -391,7 +391,7 @@ void LoopEmitter::chooseLoops() {
     }
 
   // The loop along which memory is contiguous for most.
-  unsigned native = b.chip.vectorBytes / elementBytes();
+  unsigned native = b.machine.vectorBytes / elementBytes();
   bool mustKeep = llvm::any_of(group.roots, [](const Root &root) {
     return isa_and_nonnull<tile::ScanOp, tile::DotOp>(root.op);
   });
@@ -419,7 +419,7 @@ void LoopEmitter::chooseLoops() {
     best->isVector = true;
     int64_t cost = bodyCost();
     unsigned unroll = cost <= 12 ? 4 : cost <= 48 ? 2 : 1;
-    if (b.chip.vectorBytes < 32)
+    if (b.machine.vectorBytes < 32)
       unroll = std::min(unroll, 2u);
     unsigned lanes = native * unroll;
     while (lanes > native && (lanes > best->size || best->size % lanes))
@@ -431,7 +431,7 @@ void LoopEmitter::chooseLoops() {
     if (vectorLanes == 1)
       best->isVector = false;
     isMaskedLoop = best->size % vectorLanes && best->size > vectorLanes && cost > 16 &&
-                   b.chip.hasMasks() && !best->isReduced;
+                   b.machine.hasMasks && !best->isReduced;
   }
   // Combining is innermost, and the vector loop is the innermost of its kind.
   llvm::stable_sort(loops, [](const Loop &x, const Loop &y) {

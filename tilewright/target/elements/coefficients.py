@@ -68,6 +68,15 @@ def exp_tail(x):  # (e^x - 1 - x) / x^2
     return series([1 / factorial(k + 2) for k in range(22)], x, 1)
 
 
+def log_ratio(z):  # (log((1 + s) / (1 - s)) - 2 s) / s^3 with z = s^2
+    return series([Long(2) / (2 * k + 3) for k in range(24)], z, 1)
+
+
+def erfc_scaled(t):  # (1 + 2 x) e^(x^2) erfc(x) with x = 3.75 (1 + t) / (1 - t)
+    x = 3.75 * (1 + t) / (1 - t)
+    return ((1 + 2 * x) * special.erfcx(x.astype(np.float64))).astype(Long)
+
+
 def exp_slope(x):  # (e^x - 1) / x
     return series([1 / factorial(k + 1) for k in range(24)], x, 1)
 
@@ -121,13 +130,18 @@ def atan_tail(z):  # (atan(x) - x) / x^3
 
 
 print("// Coefficients of polynomials, lowest first. Made by coefficients.py.")
-print("#ifndef TILEWRIGHT_TARGET_CPU_EMIT_MATHCOEFFICIENTS_H")
-print("#define TILEWRIGHT_TARGET_CPU_EMIT_MATHCOEFFICIENTS_H\n")
-print("namespace tilewright::cpu::coefficients {\n")
+print("#ifndef TILEWRIGHT_TARGET_ELEMENTS_MATHCOEFFICIENTS_H")
+print("#define TILEWRIGHT_TARGET_ELEMENTS_MATHCOEFFICIENTS_H\n")
+print("namespace tilewright::lanes::coefficients {\n")
 half = math.log(2) / 2 * 1.0001
 emit("expTailSingle", "(e^x - 1 - x) / x^2 for |x| <= ln(2) / 2", exp_tail, -half, half, 4, True)
 emit("expSlope", "(e^x - 1) / x for |x| <= ln(2) / 2", exp_slope, -half, half, 8, False)
+emit("expTail", "(e^x - 1 - x) / x^2 for |x| <= ln(2) / 2", exp_tail, -half, half, 10, False)
 root = math.sqrt(2)
+limit = ((root - 1) / (root + 1)) ** 2 * 1.0001
+emit("logRatio", "(log((1 + s) / (1 - s)) - 2 s) / s^3 over s^2 for (1 + s) / (1 - s) <= sqrt(2)", log_ratio, 0, limit, 6, False)
+last = (11 - 3.75) / (11 + 3.75)
+emit("erfcScaled", "(1 + 2 x) e^(x^2) erfc(x) over (x - 3.75) / (x + 3.75) for 0 <= x <= 11", erfc_scaled, -1, last, 14, False)
 emit("logTailSingle", "(log(1 + x) - x + x^2 / 2) / x^3 for sqrt(1/2) <= 1 + x <= sqrt(2)", log_tail, 1 / root - 1, root - 1, 7, True)
 emit("logSlope", "log(1 + x) / x for sqrt(1/2) <= 1 + x <= sqrt(2)", log_slope, 1 / root - 1, root - 1, 14, False)
 emit("tanhTailSingle", "(tanh(x) - x) / x^3 over x^2 for |x| <= 0.625", tanh_tail, 0, 0.625**2, 4, True)
@@ -137,5 +151,5 @@ quarter = (math.pi / 4 * 1.0001) ** 2
 emit("sinTail", "(sin(x) - x) / x^3 over x^2 for |x| <= pi / 4", sin_tail, 0, quarter, 4, False)
 emit("cosTail", "(cos(x) - 1 + x^2 / 2) / x^4 over x^2 for |x| <= pi / 4", cos_tail, 0, quarter, 4, False)
 emit("atanTail", "(atan(x) - x) / x^3 over x^2 for |x| <= tan(pi / 8)", atan_tail, 0, (root - 1) ** 2, 8, False)
-print("\n} // namespace tilewright::cpu::coefficients\n")
-print("#endif // TILEWRIGHT_TARGET_CPU_EMIT_MATHCOEFFICIENTS_H")
+print("\n} // namespace tilewright::lanes::coefficients\n")
+print("#endif // TILEWRIGHT_TARGET_ELEMENTS_MATHCOEFFICIENTS_H")

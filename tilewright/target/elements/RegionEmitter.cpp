@@ -1,4 +1,4 @@
-#include "tilewright/target/cpu/emit/RegionEmitter.h"
+#include "tilewright/target/elements/RegionEmitter.h"
 
 #include "tilewright/support/Concat.h"
 
@@ -8,7 +8,7 @@
 
 using namespace llvm;
 
-namespace tilewright::cpu {
+namespace tilewright::lanes {
 
 static const OpTable &opTable() {
   static const OpTable table = [] {
@@ -23,11 +23,15 @@ static const OpTable &opTable() {
 
 SmallVector<Lanes, 1> emitOp(LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> operands,
                              unsigned lanes) {
-  if (OpEmitter emitter = opTable().lookup(op->getName().getTypeID()))
-    return emitter(b, op, operands, lanes);
+  if (OpEmitter emitter = opTable().lookup(op->getName().getTypeID())) {
+    b.current = op;
+    auto results = emitter(b, op, operands, lanes);
+    b.current = nullptr;
+    return results;
+  }
   std::string location;
   raw_string_ostream(location) << op->getLoc();
-  b.fail(Status(Error::cpuScalarOp,
+  b.fail(Status(b.machine.refusal,
                 concat("'", op->getName().getStringRef().str(), "' at ", location,
                        " has no instructions; write it with arith, math or complex ops")));
   SmallVector<Lanes, 1> results;
@@ -85,4 +89,4 @@ int64_t costOf(mlir::Block &block) {
   return cost;
 }
 
-} // namespace tilewright::cpu
+} // namespace tilewright::lanes

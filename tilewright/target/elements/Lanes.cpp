@@ -1,12 +1,13 @@
-#include "tilewright/target/cpu/emit/Lanes.h"
+#include "tilewright/target/elements/Lanes.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Intrinsics.h"
 
 using namespace llvm;
 
-namespace tilewright::cpu {
+namespace tilewright::lanes {
 
 std::optional<numerics::ElementType> elementTypeOf(mlir::Type type) {
   if (auto complex = mlir::dyn_cast<mlir::ComplexType>(type))
@@ -96,9 +97,22 @@ Value *LaneBuilder::asFloat(Value *value) {
 }
 
 Value *LaneBuilder::multiplyAdd(Value *a, Value *b, Value *c) {
-  if (chip.hasFma())
+  if (machine.hasFma)
     return intrinsic(Intrinsic::fma, {a, b, c});
   return ir.CreateFAdd(ir.CreateFMul(a, b), c);
+}
+
+Value *LaneBuilder::refuse(Type *type, std::string_view why) {
+  std::string text;
+  raw_string_ostream stream(text);
+  if (current) {
+    stream << "'" << current->getName().getStringRef() << "' of ";
+    llvm::interleaveComma(current->getOperandTypes(), stream);
+    stream << " at " << current->getLoc() << " ";
+  }
+  stream << "has no instructions: " << why;
+  fail(Status(machine.refusal, text));
+  return PoisonValue::get(type);
 }
 
 // --- Memory ---
@@ -189,7 +203,7 @@ void LaneBuilder::store(Lanes value, mlir::Type type, Value *base, Value *index,
 
 Lanes LaneBuilder::loadStrided(mlir::Type type, Value *base, Value *index, int64_t stride,
                                unsigned lanes, Value *mask) {
-  if (mask && (!chip.has("avx2") || storageBytes(type) < 4)) {
+  if (mask && (!machine.hasGather || storageBytes(type) < 4)) {
     // Lanes that are off are read at element 0 of the tensor, so count from there.
     Value *wide = laneNumbers(lanes);
     return gather(type, base,
@@ -218,7 +232,7 @@ Lanes LaneBuilder::gather(mlir::Type type, Value *base, Value *index, Value *mas
   Type *stored = storageType(type);
   unsigned bytes = stored->getPrimitiveSizeInBits() / 8;
   auto part = [&](Value *at) -> Value * {
-    if (chip.has("avx2") && bytes >= 4) {
+    if (machine.hasGather && bytes >= 4) {
       Value *pointers = ir.CreateGEP(stored, base, at);
       Value *on = mask ? mask : ConstantInt::getTrue(vectorOf(ir.getInt1Ty(), lanes));
       return ir.CreateMaskedGather(vectorOf(stored, lanes), pointers, Align(bytes), on,
@@ -297,6 +311,11 @@ static std::string_view enumName(numerics::ElementType type) {
 
 Lanes LaneBuilder::scalarCall(StringRef op, mlir::Type operand, mlir::Type result,
                               ArrayRef<Lanes> operands) {
+  if (!machine.hasLibrary) {
+    Value *poison = refuse(computeType(result), "it needs the runtime's scalar table, which "
+                                                "this machine cannot call");
+    return {poison, isComplex(result) ? poison : nullptr};
+  }
   auto from = elementTypeOf(operand), to = elementTypeOf(result);
   assert(from && to && "every element type is known to the scalar table");
   std::string name = ("tw_scalar_record." + op + "." + enumName(*from) + "." + enumName(*to)).str();
@@ -329,4 +348,4 @@ Lanes LaneBuilder::scalarCall(StringRef op, mlir::Type operand, mlir::Type resul
   return load(result, out, i64(0), lanes, nullptr);
 }
 
-} // namespace tilewright::cpu
+} // namespace tilewright::lanes

@@ -1,6 +1,6 @@
 // math ops on vectors.
-#include "tilewright/target/cpu/emit/MathFunctions.h"
-#include "tilewright/target/cpu/emit/RegionEmitter.h"
+#include "tilewright/target/elements/MathFunctions.h"
+#include "tilewright/target/elements/RegionEmitter.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/IR/Intrinsics.h"
@@ -8,7 +8,7 @@
 using namespace llvm;
 namespace math = mlir::math;
 
-namespace tilewright::cpu {
+namespace tilewright::lanes {
 
 namespace {
 
@@ -108,4 +108,4 @@ void addMathEmitters(OpTable &table) {
                      });
 }
 
-} // namespace tilewright::cpu
+} // namespace tilewright::lanes

@@ -1,19 +1,20 @@
 // Elements in registers: how each element type is held while computing, and how in memory.
-#ifndef TILEWRIGHT_TARGET_CPU_EMIT_LANES_H
-#define TILEWRIGHT_TARGET_CPU_EMIT_LANES_H
+#ifndef TILEWRIGHT_TARGET_ELEMENTS_LANES_H
+#define TILEWRIGHT_TARGET_ELEMENTS_LANES_H
 
 #include "tilewright/numerics/ElementType.h"
+#include "tilewright/support/Errors.h"
 #include "tilewright/support/Status.h"
-#include "tilewright/target/cpu/Chip.h"
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 
 #include <functional>
 #include <optional>
 
-namespace tilewright::cpu {
+namespace tilewright::lanes {
 
 /// One element, or one for each lane of a vector. Integers are themselves (pred is i1, index is
 /// i64), f32 and f64 too; every smaller float is an f32 that the small type can represent, so
@@ -24,21 +25,39 @@ struct Lanes {
   llvm::Value *imag = nullptr;
 };
 
+/// What the instructions of a machine do, as far as elements are concerned.
+struct Machine {
+  /// a * b + c in one rounding.
+  bool hasFma = false;
+  /// Conversions between f16 or bf16 and f32, to nearest even, in an instruction.
+  bool hasHalf = false, hasBfloat = false;
+  /// Vectors are loaded from anywhere, elements of four bytes or more.
+  bool hasGather = false;
+  /// Masked loads and stores of every element width cost what plain ones do.
+  bool hasMasks = false;
+  /// Code may call the C library's mathematics and the scalar table of the runtime
+  /// (`tw_scalar_call`). Where it may not, everything is emitted, or refused with `refusal`.
+  bool hasLibrary = false;
+  /// The widest register that is worth using; 0 where a lane is a thread.
+  unsigned vectorBytes = 0;
+  Error refusal = Error::cpuScalarOp;
+};
+
 /// Bytes that an element takes in memory.
 int64_t storageBytes(mlir::Type type);
 
 /// The element type as the half without LLVM knows it, if it does.
 std::optional<numerics::ElementType> elementTypeOf(mlir::Type type);
 
-/// An IRBuilder that knows element types and the chip, and keeps the first failure.
+/// An IRBuilder that knows element types and the machine, and keeps the first failure.
 class LaneBuilder {
 public:
-  LaneBuilder(llvm::Module &module, const Chip &chip)
-      : ir(module.getContext()), module(module), chip(chip) {}
+  LaneBuilder(llvm::Module &module, const Machine &machine)
+      : ir(module.getContext()), module(module), machine(machine) {}
 
   llvm::IRBuilder<> ir;
   llvm::Module &module;
-  const Chip &chip;
+  const Machine machine;
 
   /// The first failure since creation; emission goes on with poison and is thrown away.
   Status failure;
@@ -46,6 +65,10 @@ public:
     if (failure.isOk())
       failure = std::move(status);
   }
+  /// The op that is being emitted, which messages name; null between ops.
+  mlir::Operation *current = nullptr;
+  /// Fails with the machine's code: the current op, its type, its line, and `why`. Gives poison.
+  llvm::Value *refuse(llvm::Type *type, std::string_view why);
 
   // --- Types ---
   /// What holds one part of an element while computing: float for bf16.
@@ -89,7 +112,7 @@ public:
   llvm::Value *intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Value *> operands) {
     return ir.CreateIntrinsic(operands[0]->getType(), id, operands);
   }
-  /// a * b + c in one rounding where the chip has that, in two otherwise.
+  /// a * b + c in one rounding where the machine has that, in two otherwise.
   llvm::Value *multiplyAdd(llvm::Value *a, llvm::Value *b, llvm::Value *c);
 
   // --- Formats ---
@@ -99,6 +122,8 @@ public:
   /// except f16 and smaller floats but bf16, which are rounded.
   llvm::Value *decode(llvm::Value *stored, mlir::Type type);
   llvm::Value *encode(llvm::Value *value, mlir::Type type);
+  /// A 64-bit integer to f64, so that rounding again to a shorter format rounds once in all.
+  llvm::Value *integerToOdd(llvm::Value *value, bool isSigned);
   /// f64 to f32 so that rounding again to a shorter format rounds once in all.
   llvm::Value *roundToOdd(llvm::Value *value);
   /// Float or integer of any type to a float of any type.
@@ -131,12 +156,13 @@ public:
 private:
   /// Of what round() gave, the bits that it went through.
   llvm::DenseMap<std::pair<llvm::Value *, mlir::Type>, llvm::Value *> encodings;
+  llvm::Value *encodePowerOfTwo(llvm::Value *value);
   llvm::Value *decodeSmall(llvm::Value *stored, numerics::ElementType type);
   llvm::Value *encodeSmall(llvm::Value *value, numerics::ElementType type);
   Lanes deinterleave(llvm::Value *vector, unsigned lanes);
   llvm::Value *interleave(Lanes value);
 };
 
-} // namespace tilewright::cpu
+} // namespace tilewright::lanes
 
-#endif // TILEWRIGHT_TARGET_CPU_EMIT_LANES_H
+#endif // TILEWRIGHT_TARGET_ELEMENTS_LANES_H

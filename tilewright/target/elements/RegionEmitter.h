@@ -1,13 +1,13 @@
 // Scalar regions (arith, math, complex) as instructions on vectors.
-#ifndef TILEWRIGHT_TARGET_CPU_EMIT_REGIONEMITTER_H
-#define TILEWRIGHT_TARGET_CPU_EMIT_REGIONEMITTER_H
+#ifndef TILEWRIGHT_TARGET_ELEMENTS_REGIONEMITTER_H
+#define TILEWRIGHT_TARGET_ELEMENTS_REGIONEMITTER_H
 
-#include "tilewright/target/cpu/emit/Lanes.h"
+#include "tilewright/target/elements/Lanes.h"
 
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
 
-namespace tilewright::cpu {
+namespace tilewright::lanes {
 
 /// What the results of one op are, given its operands: all uniform or all with the same lanes.
 using OpEmitter = llvm::SmallVector<Lanes, 1> (*)(LaneBuilder &, mlir::Operation *,
@@ -33,6 +33,6 @@ void addArithEmitters(OpTable &table);
 void addMathEmitters(OpTable &table);
 void addComplexEmitters(OpTable &table);
 
-} // namespace tilewright::cpu
+} // namespace tilewright::lanes
 
-#endif // TILEWRIGHT_TARGET_CPU_EMIT_REGIONEMITTER_H
+#endif // TILEWRIGHT_TARGET_ELEMENTS_REGIONEMITTER_H

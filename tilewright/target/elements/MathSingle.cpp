@@ -1,12 +1,12 @@
 // Functions of f32 in f32.
-#include "tilewright/target/cpu/emit/MathCoefficients.h"
-#include "tilewright/target/cpu/emit/MathFunctions.h"
+#include "tilewright/target/elements/MathCoefficients.h"
+#include "tilewright/target/elements/MathFunctions.h"
 
 #include "llvm/IR/Intrinsics.h"
 
 using namespace llvm;
 
-namespace tilewright::cpu {
+namespace tilewright::lanes {
 
 Value *emitPolynomial(LaneBuilder &b, Value *x, ArrayRef<double> c) {
   Value *result = b.real(x, c.back());
@@ -107,4 +107,4 @@ Value *erfSingle(LaneBuilder &b, Value *x) {
   return ir.CreateSelect(ir.CreateFCmpOLT(size, b.real(x, 0.921875)), small, large);
 }
 
-} // namespace tilewright::cpu
+} // namespace tilewright::lanes

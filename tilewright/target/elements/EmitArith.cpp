@@ -1,6 +1,7 @@
 // arith ops on vectors.
 #include "tilewright/support/Concat.h"
-#include "tilewright/target/cpu/emit/RegionEmitter.h"
+#include "tilewright/target/elements/MathFunctions.h"
+#include "tilewright/target/elements/RegionEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/IR/Intrinsics.h"
@@ -8,7 +9,7 @@
 using namespace llvm;
 namespace arith = mlir::arith;
 
-namespace tilewright::cpu {
+namespace tilewright::lanes {
 
 Lanes emitConstant(LaneBuilder &b, mlir::Attribute attribute, mlir::Type type) {
   Type *compute = b.computeType(type);
@@ -134,6 +135,8 @@ Results emitFromInteger(LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> x, 
     return {{b.round(convert(b.ir.getFloatTy()), to)}};
   if (width <= 32) // exact in an f64
     return {{b.round(b.roundToOdd(convert(b.ir.getDoubleTy())), to)}};
+  if (!b.machine.hasLibrary)
+    return {{b.round(b.roundToOdd(b.integerToOdd(x[0].value, isSigned)), to)}};
   mlir::Type wide = mlir::IntegerType::get(
       op->getContext(), 64, isSigned ? mlir::IntegerType::Signed : mlir::IntegerType::Unsigned);
   return {b.scalarCall("convert", wide, to, x)};
@@ -159,7 +162,11 @@ void addArithEmitters(OpTable &table) {
   addFloat<arith::SubFOp, Instruction::FSub>(table);
   addFloat<arith::MulFOp, Instruction::FMul>(table);
   addFloat<arith::DivFOp, Instruction::FDiv>(table);
-  addFloat<arith::RemFOp, Instruction::FRem>(table);
+  add<arith::RemFOp>(
+      table, [](LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> x, unsigned) -> Results {
+        Value *rest = emitRemainder(b, {x[0].value, x[1].value});
+        return {{b.round(rest, op->getResult(0).getType())}};
+      });
   addIntrinsic<arith::MaxSIOp, Intrinsic::smax>(table);
   addIntrinsic<arith::MinSIOp, Intrinsic::smin>(table);
   addIntrinsic<arith::MaxUIOp, Intrinsic::umax>(table);
@@ -222,4 +229,4 @@ void addArithEmitters(OpTable &table) {
       });
 }
 
-} // namespace tilewright::cpu
+} // namespace tilewright::lanes

@@ -1,6 +1,6 @@
 // complex ops on pairs of vectors. What is more than a formula is the scalar table's, one lane at
 // a time.
-#include "tilewright/target/cpu/emit/RegionEmitter.h"
+#include "tilewright/target/elements/RegionEmitter.h"
 
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "llvm/IR/Intrinsics.h"
@@ -8,7 +8,7 @@
 using namespace llvm;
 namespace complex = mlir::complex;
 
-namespace tilewright::cpu {
+namespace tilewright::lanes {
 
 namespace {
 
@@ -101,4 +101,4 @@ void addComplexEmitters(OpTable &table) {
       });
 }
 
-} // namespace tilewright::cpu
+} // namespace tilewright::lanes

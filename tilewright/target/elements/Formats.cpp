@@ -1,6 +1,6 @@
 // Element types between memory and registers: pred and small integers by width, small floats by
 // integer arithmetic on the f32 that holds them.
-#include "tilewright/target/cpu/emit/Lanes.h"
+#include "tilewright/target/elements/Lanes.h"
 
 #include "tilewright/numerics/FloatFormat.h"
 
@@ -8,7 +8,7 @@
 
 using namespace llvm;
 
-namespace tilewright::cpu {
+namespace tilewright::lanes {
 
 using numerics::ElementType;
 using numerics::FloatFormat;
@@ -105,9 +105,25 @@ Value *LaneBuilder::encodeSmall(Value *value, ElementType type) {
   return narrow(ir.CreateXor(result, sign));
 }
 
+/// The exponent field, rounded up where half or more is behind it. What is not positive is NaN, and
+/// what is below the least is the least.
+Value *LaneBuilder::encodePowerOfTwo(Value *value) {
+  Value *raw = bits(value);
+  Value *field = ir.CreateLShr(ir.CreateAdd(raw, integer(raw, int64_t(1) << 22)), integer(raw, 23));
+  // The least, 2^-127, has field 0 here and is the upper half of the subnormals of f32.
+  Value *isAbove = ir.CreateICmpUGE(raw, integer(raw, 0x00600000));
+  Value *isSmall = ir.CreateICmpULT(raw, integer(raw, 0x00800000));
+  field = ir.CreateSelect(isSmall, ir.CreateZExt(isAbove, raw->getType()), field);
+  Value *isNumber = ir.CreateAnd(ir.CreateFCmpOGT(value, real(value, 0.0)),
+                                 ir.CreateFCmpOLT(value, real(value, HUGE_VAL)));
+  // Beyond 1.5 * 2^127 the field is 255, which is NaN, as it must be.
+  field = ir.CreateSelect(isNumber, field, integer(field, 255));
+  return ir.CreateTrunc(field, vectorOf(ir.getInt8Ty(), lanesOf(value)));
+}
+
 Value *LaneBuilder::decode(Value *stored, mlir::Type type) {
   if (isSmallFloat(type)) {
-    if (type.isF16() && chip.has("f16c")) {
+    if (type.isF16() && machine.hasHalf) {
       Value *half = ir.CreateBitCast(stored, vectorOf(ir.getHalfTy(), lanesOf(stored)));
       return ir.CreateFPExt(half, vectorOf(ir.getFloatTy(), lanesOf(stored)));
     }
@@ -121,7 +137,7 @@ Value *LaneBuilder::decode(Value *stored, mlir::Type type) {
 
 Value *LaneBuilder::encode(Value *value, mlir::Type type) {
   if (isSmallFloat(type)) {
-    if (type.isF16() && chip.has("f16c")) {
+    if (type.isF16() && machine.hasHalf) {
       Value *half = ir.CreateFPTrunc(value, vectorOf(ir.getHalfTy(), lanesOf(value)));
       return ir.CreateBitCast(half, vectorOf(ir.getInt16Ty(), lanesOf(value)));
     }
@@ -133,8 +149,11 @@ Value *LaneBuilder::encode(Value *value, mlir::Type type) {
     }
     if (Value *known = encodings.lookup({value, type}))
       return known;
+    auto element = elementTypeOf(type);
+    if (*element == ElementType::f8E8M0FNU && !machine.hasLibrary)
+      return encodePowerOfTwo(value);
     // Rounding to powers of two alone is nobody's hot loop.
-    if (auto element = elementTypeOf(type); *element == ElementType::f8E8M0FNU) {
+    if (*element == ElementType::f8E8M0FNU) {
       mlir::Type f32 = mlir::Float32Type::get(type.getContext());
       Value *raw = bits(scalarCall("convert", f32, type, {{value, nullptr}}).value);
       return ir.CreateTrunc(ir.CreateLShr(raw, integer(raw, 23)),
@@ -150,6 +169,10 @@ Value *LaneBuilder::encode(Value *value, mlir::Type type) {
 Value *LaneBuilder::round(Value *value, mlir::Type type) {
   if (!isSmallFloat(type))
     return value;
+  if (type.isBF16() && machine.hasBfloat) {
+    Type *narrow = vectorOf(ir.getBFloatTy(), lanesOf(value));
+    return ir.CreateFPExt(ir.CreateFPTrunc(value, narrow), value->getType());
+  }
   if (type.isBF16()) {
     // In place: a bf16 is the upper half of an f32. A NaN stays one without the lower half.
     Value *raw = bits(value);
@@ -161,6 +184,21 @@ Value *LaneBuilder::round(Value *value, mlir::Type type) {
   Value *result = decode(encoded, type);
   encodings[{result, type}] = encoded;
   return result;
+}
+
+Value *LaneBuilder::integerToOdd(Value *value, bool isSigned) {
+  Type *real = vectorOf(ir.getDoubleTy(), lanesOf(value));
+  Value *zero = integer(value, 0);
+  Value *isBelow = isSigned ? ir.CreateICmpSLT(value, zero) : nullptr;
+  Value *size = isSigned ? ir.CreateSelect(isBelow, ir.CreateNeg(value), value) : value;
+  // Of a large number the last twelve bits become one, which says whether any was set.
+  Value *rest = ir.CreateAnd(size, integer(size, 4095));
+  Value *sticky = ir.CreateZExt(ir.CreateICmpNE(rest, zero), size->getType());
+  Value *high = ir.CreateOr(ir.CreateLShr(size, integer(size, 12)), sticky);
+  Value *large = ir.CreateFMul(ir.CreateUIToFP(high, real), ConstantFP::get(real, 4096.0));
+  Value *isLarge = ir.CreateICmpUGT(size, integer(size, (int64_t(1) << 53) - 1));
+  Value *result = ir.CreateSelect(isLarge, large, ir.CreateUIToFP(size, real));
+  return isSigned ? ir.CreateSelect(isBelow, ir.CreateFNeg(result), result) : result;
 }
 
 Value *LaneBuilder::roundToOdd(Value *value) {
@@ -184,4 +222,4 @@ Value *LaneBuilder::convertFloat(Value *value, mlir::Type from, mlir::Type to) {
   return round(value, to);
 }
 
-} // namespace tilewright::cpu
+} // namespace tilewright::lanes

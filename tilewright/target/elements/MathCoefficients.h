@@ -1,8 +1,8 @@
 // Coefficients of polynomials, lowest first. Made by coefficients.py.
-#ifndef TILEWRIGHT_TARGET_CPU_EMIT_MATHCOEFFICIENTS_H
-#define TILEWRIGHT_TARGET_CPU_EMIT_MATHCOEFFICIENTS_H
+#ifndef TILEWRIGHT_TARGET_ELEMENTS_MATHCOEFFICIENTS_H
+#define TILEWRIGHT_TARGET_ELEMENTS_MATHCOEFFICIENTS_H
 
-namespace tilewright::cpu::coefficients {
+namespace tilewright::lanes::coefficients {
 
 /// (e^x - 1 - x) / x^2 for |x| <= ln(2) / 2; error 1.2e-07.
 inline constexpr double expTailSingle[] = {
@@ -13,6 +13,25 @@ inline constexpr double expSlope[] = {
     1.0000000000000000e+00, 4.9999999999797773e-01, 1.6666666666648289e-01,
     4.1666666891091671e-02, 8.3333333537294156e-03, 1.3888821650721386e-03,
     1.9841208732518677e-04, 2.4876178957566736e-05, 2.7625115585447286e-06,
+};
+/// (e^x - 1 - x) / x^2 for |x| <= ln(2) / 2; error 4.5e-18.
+inline constexpr double expTail[] = {
+    5.0000000000000000e-01, 1.6666666666666671e-01, 4.1666666666666671e-02, 8.3333333333261306e-03,
+    1.3888888888881994e-03, 1.9841269874812102e-04, 2.4801587328513276e-05, 2.7557255421364124e-06,
+    2.7557271574535461e-07, 2.5105207177055855e-08, 2.0915192620297311e-09,
+};
+/// (log((1 + s) / (1 - s)) - 2 s) / s^3 over s^2 for (1 + s) / (1 - s) <= sqrt(2); error 4.7e-16.
+inline constexpr double logRatio[] = {
+    6.6666666666666696e-01, 3.9999999999899449e-01, 2.8571428626001888e-01, 2.2222211130414485e-01,
+    1.8182889447612852e-01, 1.5331710816514357e-01, 1.4616583558083868e-01,
+};
+/// (1 + 2 x) e^(x^2) erfc(x) over (x - 3.75) / (x + 3.75) for 0 <= x <= 11; error 2.4e-12.
+inline constexpr double erfcScaled[] = {
+    1.2375126308405369e+00,  -1.4024059861774901e-01, 3.5854148578992342e-03,
+    8.2276740630100070e-02,  -1.0880390522796644e-01, 9.2304291600040528e-02,
+    -5.8693775792273410e-02, 2.8362264942730940e-02,  -9.7439808264895688e-03,
+    1.7578799728083442e-03,  2.8608449743640867e-04,  -3.0285567202023393e-04,
+    5.5494882139250421e-05,  4.3254982978992728e-05,  3.0146047801855611e-06,
 };
 /// (log(1 + x) - x + x^2 / 2) / x^3 for sqrt(1/2) <= 1 + x <= sqrt(2); error 4.4e-07.
 inline constexpr double logTailSingle[] = {
@@ -58,6 +77,6 @@ inline constexpr double atanTail[] = {
     -6.5509074397532355e-02, 5.1688353682692471e-02,  -2.7232889804621022e-02,
 };
 
-} // namespace tilewright::cpu::coefficients
+} // namespace tilewright::lanes::coefficients
 
-#endif // TILEWRIGHT_TARGET_CPU_EMIT_MATHCOEFFICIENTS_H
+#endif // TILEWRIGHT_TARGET_ELEMENTS_MATHCOEFFICIENTS_H
