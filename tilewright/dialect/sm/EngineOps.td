@@ -126,13 +126,15 @@ def Sm_CopyOp : Sm_Op<"copy", [AttrSizedOperandSegments]> {
     %r = sm.copy tmem %t[%zero, %c] : !sm.buffer<…> -> tensor<128x32xf32, #rows>
     ```
     Offsets are those of the tile in a memref, or of a part in a buffer. What lies outside a memref is
-    read as zero and not written. A buffer that is replicated on the `cta` axis is written in all CTAs of its copies.
+    read as zero and not written. With `transposed`, the buffer's two dimensions are the memref's last two in the other order.
+    A memref of more dimensions than the buffer has one index in each of the first. A buffer that is replicated on the `cta` axis is written in all CTAs of its copies.
   }];
   let arguments = (ins Sm_EngineAttr:$engine, Sm_Place:$source, Variadic<Index>:$source_offsets,
-                       Optional<AnyTypeOf<[AnyMemRef, Sm_BufferType]>>:$target, Variadic<Index>:$target_offsets);
+                       Optional<AnyTypeOf<[AnyMemRef, Sm_BufferType]>>:$target, Variadic<Index>:$target_offsets,
+                       UnitAttr:$transposed);
   let results = (outs Optional<Sm_Tile>:$result);
   let assemblyFormat = [{
-    $engine $source (`[` $source_offsets^ `]`)? (`to` $target^ (`[` $target_offsets^ `]`)?)? attr-dict
+    $engine $source (`[` $source_offsets^ `]`)? (`to` $target^ (`[` $target_offsets^ `]`)?)? (`transposed` $transposed^)? attr-dict
     `:` type($source) (`to` type($target)^)? (`->` type($result)^)?
   }];
   let hasVerifier = 1;

@@ -73,8 +73,13 @@ LogicalResult CopyOp::verify() {
   if (failed(checkOffsets(from, getSourceOffsets().size(), source.shape.size(), "source")) ||
       failed(checkOffsets(to, getTargetOffsets().size(), target.shape.size(), "target")))
     return failure();
-  if (source.shape.size() != target.shape.size())
+  size_t rank = (fromMemory ? target : source).shape.size();
+  size_t other = (fromMemory ? source : target).shape.size();
+  if (fromMemory || toMemory ? other < rank : other != rank)
     return emitOpError("needs places of one rank, got ")
+           << text(source.shape) << " and " << text(target.shape);
+  if (getTransposed() && (rank != 2 || (!fromMemory && !toMemory)))
+    return emitOpError("transposes a matrix on its way from or to a memref, got ")
            << text(source.shape) << " and " << text(target.shape);
   // The tile is what is not a memref; a part of a buffer may be the tile in registers.
   if (!fromMemory && !toMemory && getSourceOffsets().empty() && getTargetOffsets().empty() &&

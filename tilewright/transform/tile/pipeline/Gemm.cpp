@@ -163,10 +163,15 @@ double memoryBytes(const Gemm &gemm, const GemmChoice &choice, int64_t rowsOfTil
   return gemm.batch * (std::max(least, waves * one) + result);
 }
 
-/// Fills in what the tile costs; nothing if it cannot be built.
-std::optional<GemmChoice> costOf(const Gemm &gemm, const Machine &machine, GemmChoice choice) {
+} // namespace
+
+std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, GemmChoice choice,
+                                     std::string &reason) {
+  if (machine.products.lookup(gemm.type) == 0) {
+    reason = llvm::formatv("{0} does not multiply {1}", machine.chip, gemm.type).str();
+    return std::nullopt;
+  }
   PipelineProblem problem = gemmProblem(gemm, machine, choice);
-  std::string reason;
   std::optional<PipelinePlan> plan = planPipeline(problem, reason);
   if (!plan)
     return std::nullopt;
@@ -256,10 +261,9 @@ std::optional<GemmChoice> costOf(const Gemm &gemm, const Machine &machine, GemmC
   return choice;
 }
 
-} // namespace
-
 std::vector<GemmChoice> rankTiles(const Gemm &gemm, const Machine &machine) {
   std::vector<GemmChoice> ranked;
+  std::string reason;
   if (machine.products.lookup(gemm.type) == 0)
     return ranked;
   int64_t widest = std::max(gemm.lhsBits, gemm.rhsBits);
@@ -303,7 +307,7 @@ std::vector<GemmChoice> rankTiles(const Gemm &gemm, const Machine &machine) {
             continue;
           if (cluster.n > 1 && gemm.n <= n)
             continue;
-          if (std::optional<GemmChoice> cost = costOf(gemm, machine, choice))
+          if (std::optional<GemmChoice> cost = costOfTile(gemm, machine, choice, reason))
             ranked.push_back(std::move(*cost));
         }
   // Of equals the one that loads least, then the simpler one.

@@ -44,7 +44,7 @@ struct Gemm {
 
 /// A tile that can be built, with what it costs.
 struct GemmChoice {
-  int64_t m, n, k;
+  int64_t m = 0, n = 0, k = 0;
   /// CTAs that share the columns (along M) or the rows (along N) of their tiles.
   int64_t clusterM = 1, clusterN = 1;
   /// Tiles go down so many rows before they go on to the next column.
@@ -57,11 +57,16 @@ struct GemmChoice {
   /// all that pass.
   double efficiency = 0;
   /// Why it is as fast as it is, in sentences.
-  llvm::SmallVector<std::string> reasons;
+  llvm::SmallVector<std::string> reasons = {};
 };
 
 /// The loop of one tile as a problem for `planPipeline`. `choice` has its sizes and its cluster.
 PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const GemmChoice &choice);
+
+/// The tile with what it costs; nothing and a reason if it cannot be built. `choice` has its sizes
+/// and its cluster.
+std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, GemmChoice choice,
+                                     std::string &reason);
 
 /// All tiles that can be built, fastest first. Empty if the machine has no products of this type.
 std::vector<GemmChoice> rankTiles(const Gemm &gemm, const Machine &machine);
