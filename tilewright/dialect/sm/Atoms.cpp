@@ -16,6 +16,8 @@ static Digits rowPairs(int64_t perRegister) {
 }
 
 Layout atoms::mmaA(int64_t bits, bool half) {
+  if (bits == 64)
+    return layout({{{8, Axis::lane, 4}}, {{4, Axis::lane, 1}}});
   const int64_t packed = 32 / bits;
   return layout(
       {rowPairs(packed),
@@ -23,12 +25,17 @@ Layout atoms::mmaA(int64_t bits, bool half) {
 }
 
 Layout atoms::mmaB(int64_t bits, bool half) {
+  if (bits == 64)
+    return layout({{{4, Axis::lane, 1}}, {{8, Axis::lane, 4}}});
   const int64_t packed = 32 / bits;
   return layout({{{half ? 1 : 2, Axis::reg, packed}, {4, Axis::lane, 1}, {packed, Axis::reg, 1}},
                  {{8, Axis::lane, 4}}});
 }
 
-Layout atoms::mmaC() { return layout({rowPairs(2), {{4, Axis::lane, 1}, {2, Axis::reg, 1}}}); }
+Layout atoms::mmaC(int64_t bits) {
+  const Digits columns = {{4, Axis::lane, 1}, {2, Axis::reg, 1}};
+  return bits == 64 ? layout({{{8, Axis::lane, 4}}, columns}) : layout({rowPairs(2), columns});
+}
 
 Layout atoms::matrixFragment(bool transposed) {
   const Digits rows = {{8, Axis::lane, 4}}, columns = {{4, Axis::lane, 1}, {2, Axis::reg, 1}};

@@ -7,10 +7,11 @@
 namespace tilewright::sm::atoms {
 
 /// `mma.sync.m16n8kK` of operands with `bits` an element (32 is tf32, 16, 8, 4): K is 256 / bits.
-/// A is (m, k), B is (k, n), C and D are (m, n). `half` is the m16n8k8 of 16-bit operands.
+/// A is (m, k), B is (k, n), C and D are (m, n). `half` is the m16n8k8 of 16-bit operands. 64 is
+/// `m8n8k4` of f64.
 Layout mmaA(int64_t bits, bool half = false);
 Layout mmaB(int64_t bits, bool half = false);
-Layout mmaC();
+Layout mmaC(int64_t bits = 16);
 
 /// One 8x8 matrix of 16-bit elements as `ldmatrix` and `stmatrix` spread it over a warp.
 Layout matrixFragment(bool transposed);

@@ -65,6 +65,15 @@ TEST(Atoms, MmaOfTf32And8And4BitsIsPtxsTable) {
   });
 }
 
+TEST(Atoms, MmaOfF64IsPtxsTable) {
+  expectFragment(atoms::mmaA(64), 1, 1,
+                 [](int64_t, int64_t l, int64_t) { return Position(l / 4, l % 4); });
+  expectFragment(atoms::mmaB(64), 1, 1,
+                 [](int64_t, int64_t l, int64_t) { return Position(l % 4, l / 4); });
+  expectFragment(atoms::mmaC(64), 2, 1,
+                 [](int64_t v, int64_t l, int64_t) { return Position(l / 4, 2 * (l % 4) + v); });
+}
+
 TEST(Atoms, MatrixLoadsArePtxsTable) {
   expectFragment(atoms::matrixFragment(false), 2, 1,
                  [](int64_t v, int64_t l, int64_t) { return Position(l / 4, 2 * (l % 4) + v); });
