@@ -30,13 +30,17 @@ Capacities Capacities::of(Attribute target) {
   read("vector_bytes", capacities.vectorBytes);
   read("l1_bytes", capacities.l1Bytes);
   read("min_parallel_items", capacities.minParallelItems);
-  read("tile_elements", capacities.tileElements);
   auto kind = dictionary.getAs<StringAttr>("kind");
   capacities.isGpu = kind && kind.getValue() == "gpu";
+  // 32 registers of each of 256 threads.
+  if (capacities.isGpu)
+    capacities.tileElements = 8192;
+  read("tile_elements", capacities.tileElements);
   read("processors", capacities.cores);
   if (auto matrix = dictionary.getAs<DictionaryAttr>("matrix"))
-    for (NamedAttribute entry : matrix)
-      capacities.matrixTypes.insert(entry.getName().str());
+    if (auto types = matrix.getAs<ArrayAttr>("types"))
+      for (StringAttr type : types.getAsRange<StringAttr>())
+        capacities.matrixTypes.insert(type.str());
   return capacities;
 }
 
@@ -47,17 +51,28 @@ static bool hasDefaultPrecision(stablehlo::DotGeneralOp dot) {
   });
 }
 
-bool Capacities::hasMatrix(const Node &dot, const FusionGraph &graph) const {
-  Type type = productType(graph, dot);
-  if (!type)
-    return false;
+std::optional<MatrixTypes> Capacities::matrixFor(const Node &dot, const FusionGraph &graph) const {
+  Type left = graph.elementType(dot.operands[0].source);
+  Type right = graph.elementType(dot.operands[1].source);
+  auto isTaken = [&](Type type) {
+    std::string name;
+    llvm::raw_string_ostream(name) << type;
+    return matrixTypes.contains(name);
+  };
+  auto isEight = [](Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); };
   // f32 loses bits, which only the default precision allows.
-  if (type.isF32())
-    return matrixTypes.contains("tf32") &&
-           hasDefaultPrecision(cast<stablehlo::DotGeneralOp>(dot.op));
-  std::string name;
-  llvm::raw_string_ostream(name) << type;
-  return matrixTypes.contains(name);
+  if (left.isF32() && right.isF32()) {
+    if (matrixTypes.contains("tf32") && hasDefaultPrecision(cast<stablehlo::DotGeneralOp>(dot.op)))
+      return MatrixTypes{left, right, /*isTf32=*/true};
+    return std::nullopt;
+  }
+  if (isTaken(left) && isTaken(right) && (left == right || (isEight(left) && isEight(right))))
+    return MatrixTypes{left, right};
+  // Every f8 of these is an f16.
+  Type half = Float16Type::get(left.getContext());
+  if (isEight(left) && isEight(right) && isTaken(half))
+    return MatrixTypes{half, half};
+  return std::nullopt;
 }
 
 /// The number that tiles of a dimension are multiples of.

@@ -168,6 +168,7 @@ SmallVector<Value> KernelEmitter::emitNode(const Node &node, unsigned number, co
       .Case<stablehlo::PadOp>([&](auto) { return SmallVector<Value>{emitPad(node, box)}; })
       .Case<stablehlo::ConcatenateOp>(
           [&](auto) { return SmallVector<Value>{emitConcatenate(node, box)}; })
+      .Case<stablehlo::GatherOp>([&](auto) { return SmallVector<Value>{emitGather(node, box)}; })
       .Case<stablehlo::ReduceOp>([&](auto) { return emitReduce(node, number, box); })
       .Case<stablehlo::DotGeneralOp>(
           [&](auto) { return SmallVector<Value>{emitDot(node, number, box)}; })

@@ -203,12 +203,11 @@ Value KernelEmitter::emitDot(const Node &node, unsigned number, const Box &box) 
     role.size *= role.sizes.back();
   }
 
-  const bool hasMatrix = capacities.hasMatrix(node, graph);
-  const bool isTf32 = hasMatrix && productType(graph, node).isF32();
+  const std::optional<MatrixTypes> matrix = capacities.matrixFor(node, graph);
   Type result = node.elementTypes[0];
   // Reals are summed in f32 at least, and by matrix instructions integers in 32 bits.
   Type sum = isa<FloatType>(result) && !result.isF64() ? Type(builder.getF32Type()) : result;
-  if (hasMatrix && isa<IntegerType>(result))
+  if (matrix && isa<IntegerType>(result))
     sum = builder.getI32Type();
   // The last turn may leave the depth: there both sides are zero.
   const bool leavesDepth = llvm::any_of(loops, [&](int loop) {
@@ -222,8 +221,10 @@ Value KernelEmitter::emitDot(const Node &node, unsigned number, const Box &box) 
                         : emitValue(edge.source, source.box);
     Type element = graph.elementType(edge.source);
     const bool isPlain =
-        element.isF32() || element.isF64() || element.isF16() || element.isBF16() || hasMatrix;
-    if (!isPlain || (element.isF64() && !sum.isF64()))
+        element.isF16() || element.isBF16() || element.isF32() || (element.isF64() && sum.isF64());
+    if (matrix)
+      tile = convertTile(tile, element, &edge == &lhs ? matrix->left : matrix->right);
+    else if (!isPlain)
       tile = convertTile(tile, element, sum);
     SmallVector<int64_t> shape = batch.sizes;
     shape.push_back(first.size);
@@ -266,10 +267,10 @@ Value KernelEmitter::emitDot(const Node &node, unsigned number, const Box &box) 
   });
   Value product = loop(loops, 0, sums, [&](ValueRange sums) {
     Value left = side(lhs, rows, depth), right = side(rhs, depth, columns);
-    Value added = capacities.isGpu && !hasMatrix
+    Value added = capacities.isGpu && !matrix
                       ? multiply(left, right, sums[0])
                       : Value(DotOp::create(builder, loc, sumType, left, right, sums[0], Value(),
-                                            Value(), isTf32));
+                                            Value(), matrix && matrix->isTf32));
     return SmallVector<Value>{added};
   })[0];
   product = convertTile(product, sum, result);

@@ -118,6 +118,7 @@ private:
 
   mlir::Value emitIota(const Node &node, const Box &box);
   mlir::Value emitPad(const Node &node, const Box &box);
+  mlir::Value emitGather(const Node &node, const Box &box);
   mlir::Value emitConcatenate(const Node &node, const Box &box);
   mlir::Value emitElementwise(const Node &node, const Box &box);
   llvm::SmallVector<mlir::Value> emitReduce(const Node &node, unsigned number, const Box &box);

@@ -108,21 +108,22 @@ private:
   /// The loops of a node that reduces, given its result's box.
   void planReduction(const Node &node, unsigned number, const Box &box) {
     auto product = dyn_cast<stablehlo::DotGeneralOp>(node.op);
-    const bool hasMatrix = product && capacities.hasMatrix(node, graph);
+    std::optional<MatrixTypes> matrix;
+    if (product)
+      matrix = capacities.matrixFor(node, graph);
     int64_t budget = std::max<int64_t>(1, capacities.tileElements / volumeOf(box));
     if (product) {
       // As deep as a line of 128 bytes, which is what shared memory is filled with; without matrix
       // instructions every product of a tile is a value of its own.
-      budget = hasMatrix
-                   ? 1024 / std::max<int64_t>(4, productType(graph, node).getIntOrFloatBitWidth())
-                   : std::clamp<int64_t>(budget, 1, 8);
+      budget = matrix ? 1024 / std::max<int64_t>(4, matrix->left.getIntOrFloatBitWidth())
+                      : std::clamp<int64_t>(budget, 1, 8);
     }
     for (auto dim = static_cast<unsigned>(node.sizes.size()); dim-- > node.rank;) {
       const Dim owner{number, dim};
       const int64_t size = node.sizes[dim];
       int64_t tile = tileFor(owner, size, budget);
       // Matrix instructions take no less than 32 bytes at once.
-      if (hasMatrix && !whole.contains(owner) && dim + 1 == node.sizes.size())
+      if (matrix && !whole.contains(owner) && dim + 1 == node.sizes.size())
         tile = std::min(budget, std::max(held(size), budget / 4));
       auto found = tiling.reductionLoops.find({number, dim});
       if (found != tiling.reductionLoops.end()) {

@@ -49,8 +49,9 @@ TEST(TileFusions, RandomFusionsInLoopsKeepTheirMeaning) {
   // Blocks of a GPU that can hold next to nothing, so that everything is done in loops.
   compareRandomFusions([](uint64_t seed) {
     return concat("kind = \"gpu\", processors = ", 1 + seed % 7,
-                  " : i64, tile_elements = ", int64_t(1) << (seed % 9), " : i64, matrix = {",
-                  seed % 2 ? "f16 = 1 : i64, i32 = 1 : i64" : "", "}");
+                  " : i64, tile_elements = ", int64_t(1) << (seed % 9),
+                  " : i64, matrix = {types = [", seed % 2 ? "\"f16\", \"i32\", \"f8E4M3FN\"" : "",
+                  "]}");
   });
 }
 

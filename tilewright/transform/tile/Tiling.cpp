@@ -28,12 +28,6 @@ bool readsDim(const Edge &edge, unsigned dim) {
   return llvm::any_of(edge.index, [&](AffineExpr expr) { return expr.isFunctionOfDim(dim); });
 }
 
-Type productType(const FusionGraph &graph, const Node &dot) {
-  Type left = graph.elementType(dot.operands[0].source);
-  Type right = graph.elementType(dot.operands[1].source);
-  return left == right ? left : Type();
-}
-
 namespace {
 /// Follows boxes through the graph.
 class Walker {
@@ -97,7 +91,7 @@ public:
   }
 
   void addProduct(const Node &node, const Box &domain) {
-    needs.hasMatrix |= capacities.hasMatrix(node, graph);
+    needs.hasMatrix |= capacities.matrixFor(node, graph).has_value();
     for (unsigned dim = 0; dim < node.rank; ++dim) {
       const Access &access = domain[dim];
       if (!access.follows() || access.scale != 1 || access.divisor != 1)

@@ -13,6 +13,13 @@
 
 namespace tilewright::tile {
 
+/// The element types of a product's operands, after what they are may have become what instructions
+/// take.
+struct MatrixTypes {
+  mlir::Type left, right;
+  bool isTf32 = false;
+};
+
 /// What is known of the machine. Read from the module; the defaults are for none in particular.
 struct Capacities {
   int64_t cores = 4;
@@ -27,8 +34,8 @@ struct Capacities {
   int64_t tileElements = 0;
   /// Element types that matrix instructions multiply, by their names in the IR.
   std::set<std::string> matrixTypes;
-  /// Whether matrix instructions compute a dot_general.
-  bool hasMatrix(const Node &dot, const FusionGraph &graph) const;
+  /// What matrix instructions are given for a dot_general; nothing if they do not compute it.
+  std::optional<MatrixTypes> matrixFor(const Node &dot, const FusionGraph &graph) const;
 
   static Capacities of(mlir::Attribute target);
 };
@@ -76,8 +83,6 @@ OperandBox operandBox(const Edge &edge, const Node &source, const Box &domain);
 
 /// Whether an operand is read at indices that depend on a dimension of the domain.
 bool readsDim(const Edge &edge, unsigned dim);
-/// The element type of both operands of a product; null if they differ.
-mlir::Type productType(const FusionGraph &graph, const Node &dot);
 
 /// What is found by following boxes from the outputs to the inputs.
 struct Needs {

@@ -23,9 +23,11 @@ public:
       : kernel(kernel), certificate(certificate), builder(kernel) {}
 
   sm::KernelOp run() {
-    auto result = sm::KernelOp::create(builder, kernel.getLoc(), kernel.getSymName(),
-                                       kernel.getGrid(), kernel.getNumInputs(), certificate.warps,
-                                       /*cluster=*/DenseI64ArrayAttr());
+    auto result = sm::KernelOp::create(builder, kernel.getLoc(), kernel.getSymNameAttr(),
+                                       kernel.getGridAttr(), kernel.getNumInputsAttr(),
+                                       builder.getI64IntegerAttr(certificate.warps),
+                                       /*cluster=*/DenseI64ArrayAttr(),
+                                       /*persistent=*/StringAttr(), /*raster=*/IntegerAttr());
     for (NamedAttribute attribute : kernel->getDiscardableAttrs())
       if (attribute.getName() != "warps")
         result->setDiscardableAttr(attribute.getName(), attribute.getValue());

@@ -50,31 +50,36 @@ static Machine machineOf(tile::KernelOp kernel, int64_t warps) {
   return machine;
 }
 
-/// Whether the chip's matrix instructions take the product, by the target's `matrix`.
+/// Whether the chip's matrix instructions take the product, by the target's list of types.
 static bool takesDot(tile::DotOp dot, std::string &reason) {
-  auto lhs = cast<RankedTensorType>(dot.getLhs().getType()),
-       rhs = cast<RankedTensorType>(dot.getRhs().getType());
-  std::string type;
-  llvm::raw_string_ostream out(type);
-  if (dot.getTf32())
-    out << "tf32";
-  else
-    out << lhs.getElementType();
-  if (lhs.getElementType() != rhs.getElementType()) {
-    reason = "no instruction multiplies elements of two types; convert one operand before";
+  Type lhs = cast<RankedTensorType>(dot.getLhs().getType()).getElementType(),
+       rhs = cast<RankedTensorType>(dot.getRhs().getType()).getElementType();
+  // The formats of 8 bits may be mixed.
+  const bool mixes = isa<FloatType>(lhs) && isa<FloatType>(rhs) &&
+                     lhs.getIntOrFloatBitWidth() == 8 && rhs.getIntOrFloatBitWidth() == 8;
+  if (lhs != rhs && !mixes) {
+    reason = "no instruction multiplies elements of two such types; convert one operand before";
     return false;
   }
   DictionaryAttr target = targetOf(dot);
   auto matrix = target ? target.getAs<DictionaryAttr>("matrix") : DictionaryAttr();
-  bool listed = type != "f32"; // f32 itself is multiplied by none
-  if (matrix) {
-    auto types = matrix.getAs<ArrayAttr>("types");
-    listed = types ? llvm::is_contained(types.getAsValueRange<StringAttr>(), StringRef(type))
-                   : matrix.contains(type);
+  auto types = matrix ? matrix.getAs<ArrayAttr>("types") : ArrayAttr();
+  for (Type type : {lhs, rhs}) {
+    std::string name;
+    llvm::raw_string_ostream out(name);
+    if (dot.getTf32())
+      out << "tf32";
+    else
+      out << type;
+    // Without a target, what sm_80 has.
+    const StringRef others[] = {"f16", "bf16", "tf32", "f64", "i8"};
+    if (types ? llvm::is_contained(types.getAsValueRange<StringAttr>(), StringRef(name))
+              : llvm::is_contained(others, StringRef(name)))
+      continue;
+    reason = "the chip's matrix instructions do not multiply " + name;
+    return false;
   }
-  if (!listed)
-    reason = "the chip's matrix instructions do not multiply " + type;
-  return listed;
+  return true;
 }
 
 std::optional<Certificate> solve::solveLayouts(tile::KernelOp kernel, int64_t warps,

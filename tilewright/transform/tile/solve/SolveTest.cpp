@@ -51,8 +51,8 @@ protected:
 std::string target(uint64_t seed) {
   return concat("exec.target = {kind = \"gpu\", processors = ", 1 + seed % 7,
                 " : i64, tile_elements = ", 64 << seed % 7,
-                " : i64, warp_size = 32 : i64, shared_bytes = 166912 : i64, matrix = {f16 = 1 : "
-                "i64, bf16 = 1 : i64, tf32 = 1 : i64, i8 = 1 : i64}}");
+                " : i64, warp_size = 32 : i64, shared_bytes = 166912 : i64, "
+                "matrix = {types = [\"f16\", \"bf16\", \"tf32\", \"i8\"]}}");
 }
 
 TEST_F(Solve, RandomFusionsGetLayouts) {
