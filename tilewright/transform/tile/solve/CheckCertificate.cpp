@@ -7,6 +7,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <set>
 
@@ -118,19 +119,42 @@ private:
     return "";
   }
 
-  std::string checkView(tile::ViewOp view) const {
+  std::string checkView(tile::ViewOp view) {
     if (certificate.moved.contains(view))
       return ""; // a conversion does it, whatever the layouts
     std::optional<sm::ViewMap> map = sm::viewMapOf(view.getMap(), view.getType().getShape(),
                                                    tileType(view.getSource()).getShape());
     const Layout *source = use(view.getSourceMutable());
-    if (!map || !source || !sm::registersOfView(*value(view), *source, *map))
+    if (!map || !source || !meet(*value(view), *source, *map))
       return "needs elements that its threads do not have";
     return "";
   }
 
+  /// The registers of the source that the result's are, element by element. What was looked at once
+  /// is known.
+  const std::optional<SmallVector<int64_t>> &meet(const Layout &result, const Layout &source,
+                                                  const sm::ViewMap &map) {
+    std::string key;
+    llvm::raw_string_ostream out(key);
+    out << result << "|" << source;
+    for (ArrayRef<int64_t> shape : {ArrayRef(map.resultShape), ArrayRef(map.sourceShape)}) {
+      out << "|";
+      for (int64_t size : shape)
+        out << size << ",";
+    }
+    for (const sm::ViewIndex &form : map.source) {
+      out << "|" << form.constant;
+      for (const sm::ViewPiece &piece : form.pieces)
+        out << ";" << piece.dim << "," << piece.stride << "," << piece.size << "," << piece.weight;
+    }
+    auto [entry, isNew] = met.try_emplace(key);
+    if (isNew)
+      entry->second = sm::registersOfView(result, source, map);
+    return entry->second;
+  }
+
   /// Every thread has a place for each element that it contributes to, and no other.
-  std::string checkReduce(tile::ReduceOp reduce) const {
+  std::string checkReduce(tile::ReduceOp reduce) {
     const Layout *input = use(*reduce.getInputsMutable().begin()),
                  *result = value(reduce.getResult(0));
     for (OpOperand &operand : reduce.getInputsMutable())
@@ -147,7 +171,7 @@ private:
         projection.sourceShape.push_back(type.getDimSize(dim));
         projection.source.push_back({0, {{dim, 1, std::max<int64_t>(type.getDimSize(dim), 1), 1}}});
       }
-    std::optional<SmallVector<int64_t>> places = sm::registersOfView(*input, *result, projection);
+    const std::optional<SmallVector<int64_t>> &places = meet(*input, *result, projection);
     if (!places)
       return "has results that are not in the threads that hold their elements";
     std::set<int64_t> used(places->begin(), places->end());
@@ -253,6 +277,7 @@ private:
   }
 
   const Certificate &certificate;
+  llvm::StringMap<std::optional<SmallVector<int64_t>>> met;
 };
 
 } // namespace

@@ -280,9 +280,18 @@ Equations::of(tile::KernelOp kernel, const Machine &machine,
     equations.definitions.push_back(
         {value, number[collector.find(definition.first)], definition.second});
   }
-  for (Collector::PendingUse &use : collector.uses)
-    equations.uses.push_back(
-        {use.operand, number[collector.find(use.slot)], use.relation, std::move(use.map)});
+  std::map<std::tuple<const void *, const void *, const void *>, unsigned> maps;
+  for (Collector::PendingUse &use : collector.uses) {
+    unsigned mapNumber = 0;
+    if (auto view = dyn_cast<tile::ViewOp>(use.operand->getOwner()))
+      mapNumber = maps.try_emplace({view.getMapAttr().getAsOpaquePointer(),
+                                    view.getType().getAsOpaquePointer(),
+                                    view.getSource().getType().getAsOpaquePointer()},
+                                   static_cast<unsigned>(maps.size()))
+                      .first->second;
+    equations.uses.push_back({use.operand, number[collector.find(use.slot)], use.relation,
+                              std::move(use.map), mapNumber});
+  }
 
   // Constants from instructions, seeds from accesses.
   for (Unknown &unknown : equations.unknowns) {
@@ -357,8 +366,8 @@ void Equations::addCandidates() {
         if (!layout || use.relation == Relation::lhs || use.relation == Relation::rhs)
           continue;
         if (use.relation == Relation::viewSource)
-          any |= use.map && propose(use.unknown, sm::resultLayout(pool[*layout], *use.map));
-        else
+          layout = throughView(use, *layout, /*toSource=*/false);
+        if (layout)
           any |= propose(use.unknown, pool[*layout]);
       }
       if (definition.relation != Relation::same)
@@ -384,6 +393,17 @@ void Equations::addCandidates() {
     }
 }
 
+std::optional<unsigned> Equations::throughView(const TileUse &use, unsigned layout, bool toSource) {
+  if (!use.map)
+    return std::nullopt;
+  auto [entry, isNew] = views.try_emplace({use.mapNumber, layout, toSource});
+  if (isNew)
+    if (std::optional<Layout> result = toSource ? sm::sourceLayout(pool[layout], *use.map)
+                                                : sm::resultLayout(pool[layout], *use.map))
+      entry->second = pool.intern(*result);
+  return entry->second;
+}
+
 std::optional<unsigned> Equations::reduced(unsigned layout, ArrayRef<int64_t> dims) {
   auto [entry, isNew] =
       reductions.try_emplace({layout, std::vector<int64_t>(dims.begin(), dims.end())});
@@ -407,12 +427,8 @@ std::optional<unsigned> Equations::neededBy(const TileUse &use, size_t candidate
     return unknown.operands[candidate].first;
   case Relation::rhs:
     return unknown.operands[candidate].second;
-  case Relation::viewSource: {
-    if (!use.map)
-      return std::nullopt;
-    std::optional<Layout> source = sm::sourceLayout(pool[unknown.candidates[candidate]], *use.map);
-    return source ? std::optional(pool.intern(*source)) : std::nullopt;
-  }
+  case Relation::viewSource:
+    return throughView(use, unknown.candidates[candidate], /*toSource=*/true);
   default:
     return unknown.candidates[candidate];
   }

@@ -56,6 +56,8 @@ struct TileUse {
   unsigned unknown;
   Relation relation = Relation::same;
   std::optional<sm::ViewMap> map;
+  /// Equal for equal maps between equal shapes.
+  unsigned mapNumber = 0;
 };
 
 class Equations {
@@ -82,6 +84,7 @@ private:
   bool propose(unsigned unknown, const std::optional<sm::Layout> &layout);
   std::optional<unsigned> layoutOf(const TileDefinition &definition, size_t candidate);
   std::optional<unsigned> neededBy(const TileUse &use, size_t candidate);
+  std::optional<unsigned> throughView(const TileUse &use, unsigned layout, bool toSource);
   std::optional<unsigned> reduced(unsigned layout, llvm::ArrayRef<int64_t> dims);
   double convertCycles(unsigned from, unsigned to, mlir::RankedTensorType type);
   double accessCycles(unsigned layout, mlir::Operation *op);
@@ -96,6 +99,7 @@ private:
   std::map<std::tuple<unsigned, unsigned, const void *>, double> converts;
   std::map<std::tuple<unsigned, const void *, const void *, const void *, bool>, double> accesses;
   std::map<std::pair<unsigned, std::vector<int64_t>>, std::optional<unsigned>> reductions;
+  std::map<std::tuple<unsigned, unsigned, bool>, std::optional<unsigned>> views;
 };
 
 /// How often an op runs for each time the kernel does: the turns of the loops around it.

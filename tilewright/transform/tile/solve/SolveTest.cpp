@@ -21,7 +21,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include <chrono>
+#include <ctime>
+#include <iostream>
 #include <map>
 
 using namespace tilewright;
@@ -102,6 +103,176 @@ TEST_F(Solve, RandomFusionsGetLayouts) {
   }
   EXPECT_GT(kernels, 250);
   EXPECT_LT(refused, kernels / 20);
+}
+
+/// A kernel of `count` chains that have nothing to do with each other: a load, eight ops, a store.
+std::string chains(int count) {
+  std::string arguments, body;
+  for (int i = 0; i < count; ++i) {
+    arguments += concat(", %x", i, ": memref<64x128xf32>");
+    auto map = [&](const std::string &to, const std::string &inputs, const std::string &types,
+                   const std::string &type, const std::string &arguments, const std::string &op) {
+      return concat("  %", to, " = tile.map(", inputs, ") : (", types, ") -> ", type, " {\n  ^bb0(",
+                    arguments, "):\n    %r = ", op, " : f32\n    tile.yield %r : f32\n  }\n");
+    };
+    const std::string wide = "tensor<64x128xf32>", tall = "tensor<128x64xf32>",
+                      n = std::to_string(i);
+    body +=
+        concat("  %a", n, " = tile.load %x", n, "[%c, %c] : memref<64x128xf32> -> ", wide, "\n");
+    body += map(concat("b", n), concat("%a", n), wide, wide, "%e: f32", "math.exp %e");
+    body += map(concat("c", n), concat("%b", n, ", %a", n), wide + ", " + wide, wide,
+                "%e: f32, %f: f32", "arith.addf %e, %f");
+    body += concat("  %t", n, " = tile.view %c", n, " affine_map<(i, j) -> (j, i)> : ", wide,
+                   " -> ", tall, "\n");
+    body += map(concat("d", n), concat("%t", n), tall, tall, "%e: f32", "math.tanh %e");
+    body +=
+        concat("  %s", n, " = tile.reduce %d", n, " init %z : f32 dims [0] : ", tall,
+               " -> tensor<64xf32> {\n  ^bb0(%e: f32, %f: f32):\n    %r = arith.addf %e, %f : f32\n"
+               "    tile.yield %r : f32\n  }\n");
+    body += concat("  %v", n, " = tile.view %s", n,
+                   " affine_map<(i, j) -> (j)> : tensor<64xf32> -> ", tall, "\n");
+    body += map(concat("f", n), concat("%d", n, ", %v", n), tall + ", " + tall, tall,
+                "%e: f32, %f: f32", "arith.divf %e, %f");
+    body += map(concat("g", n), concat("%f", n), tall, tall, "%e: f32", "math.absf %e");
+    body += concat("  tile.store %g", n, ", %y", n, "[%c, %c] : ", tall, ", memref<128x64xf32>\n");
+  }
+  for (int i = 0; i < count; ++i)
+    arguments += concat(", %y", i, ": memref<128x64xf32>");
+  return concat("tile.kernel @chains grid [1] inputs ", count, " {\n^bb0(%i: index", arguments,
+                "):\n", "  %c = arith.constant 0 : index\n  %z = arith.constant 0.0 : f32\n", body,
+                "}\n");
+}
+
+TEST_F(Solve, TimeIsLinearInUnrelatedWork) {
+  std::map<int, double> milliseconds;
+  std::map<int, SolveReport> reports;
+  for (int count : {1, 2, 4, 8, 16, 32, 64}) {
+    auto module = parse(chains(count));
+    ASSERT_TRUE(module);
+    auto kernel = *module->getOps<tile::KernelOp>().begin();
+    double best = 1e9;
+    for (int run = 0; run < 5; ++run) {
+      // Processor time: the machine may be busy with other things.
+      const std::clock_t start = std::clock();
+      SolveReport report;
+      ASSERT_TRUE(solveLayouts(kernel, 4, report));
+      best = std::min(best, 1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+      reports[count] = report;
+    }
+    milliseconds[count] = best;
+    std::cout << count << " chains of 8 ops: " << best << " ms, " << reports[count].unknowns
+              << " unknowns in " << reports[count].components << " components, "
+              << reports[count].steps << " steps\n";
+  }
+  EXPECT_EQ(reports[64].components, 64U);
+  EXPECT_EQ(reports[64].steps, 64 * reports[1].steps);
+  // Room for a machine that is twice as slow and for code that is not optimised.
+  EXPECT_LT(milliseconds[16], 20);
+  EXPECT_LT(milliseconds[64], 8 * milliseconds[16]);
+}
+
+const char *softmaxOfRows = R"(
+tile.kernel @softmax grid [1] inputs 1 {
+^bb0(%i: index, %x: memref<16x128xf32>, %y: memref<16x128xf32>):
+  %c = arith.constant 0 : index
+  %z = arith.constant 0.0 : f32
+  %t = tile.load %x[%c, %c] : memref<16x128xf32> -> tensor<16x128xf32>
+  %s = tile.reduce %t init %z : f32 dims [1] : tensor<16x128xf32> -> tensor<16xf32> {
+  ^bb0(%e: f32, %f: f32):
+    %r = arith.addf %e, %f : f32
+    tile.yield %r : f32
+  }
+  %v = tile.view %s affine_map<(i, j) -> (i)> : tensor<16xf32> -> tensor<16x128xf32>
+  %q = tile.map(%t, %v) : (tensor<16x128xf32>, tensor<16x128xf32>) -> tensor<16x128xf32> {
+  ^bb0(%e: f32, %f: f32):
+    %r = arith.divf %e, %f : f32
+    tile.yield %r : f32
+  }
+  tile.store %q, %y[%c, %c] : tensor<16x128xf32>, memref<16x128xf32>
+})";
+
+TEST_F(Solve, TheCheckerRefusesEveryLayoutThatIsWrong) {
+  auto module = parse(softmaxOfRows);
+  auto kernel = *module->getOps<tile::KernelOp>().begin();
+  SolveReport report;
+  std::optional<Certificate> certificate = solveLayouts(kernel, 4, report);
+  ASSERT_TRUE(certificate);
+  ASSERT_EQ(checkCertificate(kernel, *certificate), "");
+  // Each value and each use in turn in another layout, which is as good a layout of the tile.
+  auto other = [](mlir::Type type) {
+    return llvm::cast<mlir::RankedTensorType>(type).getRank() == 2
+               ? *sm::Layout::parse("[16 lane:2] [4 warp, 16 reg, 2 lane]")
+               : *sm::Layout::parse("[16 lane] copies [2 lane:16, 4 warp]");
+  };
+  int tried = 0;
+  for (auto &[value, layout] : certificate->values) {
+    // What a load gives may be anything.
+    if (value.getDefiningOp<tile::LoadOp>())
+      continue;
+    Certificate wrong = *certificate;
+    wrong.values[value] = other(value.getType());
+    EXPECT_NE(checkCertificate(kernel, wrong), "") << layout.str();
+    ++tried;
+  }
+  for (auto &[operand, layout] : certificate->uses) {
+    if (llvm::isa<tile::StoreOp>(operand->getOwner()))
+      continue;
+    Certificate wrong = *certificate;
+    wrong.uses[operand] = other(operand->get().getType());
+    EXPECT_NE(checkCertificate(kernel, wrong), "") << layout.str();
+    ++tried;
+  }
+  EXPECT_EQ(tried, 7);
+  // Layouts of no tile at all.
+  mlir::Value loaded = (*kernel.getBlock().getOps<tile::LoadOp>().begin()).getResult();
+  for (auto [text, message] : std::initializer_list<std::pair<const char *, const char *>>{
+           {"[16 reg] [32 lane]", "does not cover"},
+           {"[16 reg] [4 reg:16, 32 lane]", "another machine"},
+           {"[16 reg:2] [4 warp, 32 lane]", "gaps"},
+           {"[16 reg]", "another rank"}}) {
+    Certificate wrong = *certificate;
+    wrong.values[loaded] = *sm::Layout::parse(text);
+    EXPECT_THAT(checkCertificate(kernel, wrong), HasSubstr(message)) << text;
+  }
+}
+
+TEST_F(Solve, TheCheckerKnowsFragments) {
+  auto module = parse(R"(
+tile.kernel @dot grid [1] inputs 3 {
+^bb0(%i: index, %x: memref<64x32xf16>, %w: memref<32x64xf16>, %b: memref<64x64xf32>, %y: memref<64x64xf32>):
+  %c = arith.constant 0 : index
+  %t = tile.load %x[%c, %c] : memref<64x32xf16> -> tensor<64x32xf16>
+  %u = tile.load %w[%c, %c] : memref<32x64xf16> -> tensor<32x64xf16>
+  %v = tile.load %b[%c, %c] : memref<64x64xf32> -> tensor<64x64xf32>
+  %d = tile.dot %t, %u, %v : tensor<64x32xf16>, tensor<32x64xf16> -> tensor<64x64xf32>
+  tile.store %d, %y[%c, %c] : tensor<64x64xf32>, memref<64x64xf32>
+})");
+  auto kernel = *module->getOps<tile::KernelOp>().begin();
+  SolveReport report;
+  std::optional<Certificate> certificate = solveLayouts(kernel, 4, report);
+  ASSERT_TRUE(certificate);
+  auto dot = *kernel.getBlock().getOps<tile::DotOp>().begin();
+  Certificate wrong = *certificate;
+  wrong.uses[&dot.getLhsMutable()] = *sm::Layout::parse("[4 warp, 16 reg] [32 lane]");
+  EXPECT_THAT(checkCertificate(kernel, wrong), HasSubstr("left operand that is no fragment"));
+  // Fragments, but of another arrangement of the warps than the accumulator's.
+  const std::string rows = "[4 warp, 2 reg:2, 8 lane:4] [2 reg:8, 2 reg:4, 4 lane, 2 reg]";
+  const std::string columns =
+      "[2 reg:32, 2 reg:16, 2 reg:2, 8 lane:4] [2 reg:8, 2 reg:4, 4 lane, 2 reg] copies [4 warp]";
+  const std::string halves =
+      "[2 warp, 2 reg:16, 2 reg:2, 8 lane:4] [2 reg:8, 2 reg:4, 4 lane, 2 reg] copies [2 warp:2]";
+  int refused = 0;
+  for (const std::string &text : {rows, columns, halves}) {
+    wrong = *certificate;
+    std::optional<sm::Layout> layout = sm::Layout::parse(text);
+    ASSERT_TRUE(layout) << text;
+    wrong.uses[&dot.getLhsMutable()] = *layout;
+    const std::string problem = checkCertificate(kernel, wrong);
+    refused += !problem.empty();
+    if (!problem.empty())
+      EXPECT_THAT(problem, HasSubstr("blocks are not those of its accumulator"));
+  }
+  EXPECT_EQ(refused, 2) << "one of the three is the right one";
 }
 
 } // namespace
