@@ -16,7 +16,9 @@ using sm::Axis, sm::Layout;
 /// Four schedulers issue an instruction of a warp each cycle.
 static constexpr double issuedPerCycle = 4;
 /// Writing shared memory, waiting for all warps, reading it.
-static constexpr double barrierCycles = 40;
+static constexpr double barrierCycles = 60;
+/// Sectors that the first-level cache gives a cycle, and those that come from beyond it.
+static constexpr double cachedSectors = 4, fetchedSectors = 2;
 static constexpr double sharedBytesPerCycle = 128;
 
 static double bytesOf(int64_t bits) { return std::max<double>(1, static_cast<double>(bits) / 8); }
@@ -155,11 +157,14 @@ double solve::accessCost(const Layout &layout, ArrayRef<int64_t> shape, ArrayRef
          ++sector)
       sectors.insert(sector);
   }
-  double warps = static_cast<double>(machine.warps);
-  if (isStore)
-    warps /= static_cast<double>(layout.copyCount(Axis::warp) * layout.copyCount(Axis::group));
-  const double accesses = static_cast<double>(llvm::divideCeil(registers, vector)) * warps;
-  return accesses * (1 + static_cast<double>(sectors.size()));
+  const auto copies =
+      static_cast<double>(layout.copyCount(Axis::warp) * layout.copyCount(Axis::group));
+  const auto touched = static_cast<double>(sectors.size());
+  // Copies are loaded by each warp that has them, from the cache; one of them stores.
+  const double accesses = static_cast<double>(llvm::divideCeil(registers, vector)) *
+                          static_cast<double>(machine.warps) / (isStore ? copies : 1);
+  return accesses * (1 + touched / cachedSectors) +
+         accesses / (isStore ? 1 : copies) * touched / fetchedSectors;
 }
 
 //===- Computation --------------------------------------------------------===//

@@ -589,6 +589,7 @@ std::string Equations::explain(ArrayRef<unsigned> contradiction) const {
       },
       ", ");
   // Only a conversion can be impossible between two that are possible.
+  llvm::SmallVector<std::pair<Operation *, Operation *>> said;
   for (const TileUse &use : uses) {
     auto found = definitionOf.find(use.operand->get());
     if (found == definitionOf.end() || !llvm::is_contained(contradiction, use.unknown) ||
@@ -599,10 +600,13 @@ std::string Equations::explain(ArrayRef<unsigned> contradiction) const {
     Value made = use.operand->get();
     Operation *maker =
         made.getDefiningOp() ? made.getDefiningOp() : made.getParentBlock()->getParentOp();
-    if (bytes > machine.sharedBytes)
-      out << "; between " << describe(maker) << " and " << describe(use.operand->getOwner())
-          << " a tile of " << bytes << " bytes would go through shared memory, which has "
-          << machine.sharedBytes << "; use smaller tiles";
+    const std::pair<Operation *, Operation *> pair(maker, use.operand->getOwner());
+    if (bytes <= machine.sharedBytes || llvm::is_contained(said, pair))
+      continue;
+    said.push_back(pair);
+    out << "; between " << describe(maker) << " and " << describe(use.operand->getOwner())
+        << " a tile of " << bytes << " bytes would go through shared memory, which has "
+        << machine.sharedBytes << "; use smaller tiles";
   }
   return text;
 }
