@@ -2,6 +2,7 @@
 // for looking at one step of the compiler at a time.
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/sdy/SdyDialect.h"
+#include "tilewright/dialect/sm/SmDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/tile/TileDialect.h"
 #include "tilewright/target/cpu/Passes.h"
@@ -31,11 +32,12 @@ int main(int argc, char **argv) {
   tilewright::schedule::registerTilewrightSchedulePasses();
 
   mlir::DialectRegistry registry;
-  registry.insert<mlir::affine::AffineDialect, mlir::arith::ArithDialect,
-                  mlir::complex::ComplexDialect, mlir::func::FuncDialect, mlir::math::MathDialect,
-                  mlir::quant::QuantDialect, mlir::scf::SCFDialect, mlir::tensor::TensorDialect,
-                  tilewright::exec::ExecDialect, tilewright::sdy::SdyDialect,
-                  tilewright::stablehlo::StablehloDialect, tilewright::tile::TileDialect>();
+  registry
+      .insert<mlir::affine::AffineDialect, mlir::arith::ArithDialect, mlir::complex::ComplexDialect,
+              mlir::func::FuncDialect, mlir::math::MathDialect, mlir::quant::QuantDialect,
+              mlir::scf::SCFDialect, mlir::tensor::TensorDialect, tilewright::exec::ExecDialect,
+              tilewright::sdy::SdyDialect, tilewright::sm::SmDialect,
+              tilewright::stablehlo::StablehloDialect, tilewright::tile::TileDialect>();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "tilewright-opt: checks IR and runs passes on it\n", registry));
 }

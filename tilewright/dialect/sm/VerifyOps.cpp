@@ -1,0 +1,178 @@
+// Verifiers and folders of the sm ops.
+#include "tilewright/dialect/sm/SmDialect.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tilewright;
+using namespace tilewright::sm;
+
+//===- Kernel -------------------------------------------------------------===//
+
+LogicalResult KernelOp::verify() {
+  Block &block = getBlock();
+  const size_t coordinates = getGrid().size();
+  if (llvm::any_of(getGrid(), [](int64_t size) { return size < 0; }))
+    return emitOpError("needs a grid of sizes that are not negative, got [") << getGrid() << "]";
+  if (static_cast<int64_t>(getWarps()) < 1)
+    return emitOpError("needs at least 1 warp, got ") << static_cast<int64_t>(getWarps());
+  if (auto cluster = getCluster();
+      cluster && (cluster->size() != 3 || llvm::any_of(*cluster, [](int64_t n) { return n < 1; })))
+    return emitOpError("needs a cluster of three sizes of at least 1, got [") << *cluster << "]";
+  if (getNumInputs() > block.getNumArguments() ||
+      coordinates + getNumInputs() > block.getNumArguments())
+    return emitOpError("needs one block argument for each of ")
+           << coordinates << " coordinates and " << getNumInputs() << " inputs, got "
+           << block.getNumArguments();
+  for (BlockArgument argument : getCoordinates())
+    if (!argument.getType().isIndex())
+      return emitOpError("needs a coordinate of type 'index' as block argument ")
+             << argument.getArgNumber() << ", got " << argument.getType();
+  for (BlockArgument argument : block.getArguments().drop_front(coordinates)) {
+    auto type = dyn_cast<MemRefType>(argument.getType());
+    if (!type || !type.hasStaticShape() || !type.getLayout().isIdentity())
+      return emitOpError("needs a memref of static shape in row-major order as block argument ")
+             << argument.getArgNumber() << ", got " << argument.getType();
+  }
+  if (!cast<tile::YieldOp>(block.getTerminator()).getValues().empty())
+    return emitOpError("gives its results by tile.store, so its tile.yield takes no values");
+  return success();
+}
+
+/// Checks one tile's layout against the machine. `lanes` is that of the first tile.
+static LogicalResult verifyTile(Operation *op, KernelOp kernel, Type type, int64_t &lanes) {
+  if (!isa<RankedTensorType>(type))
+    return success();
+  LayoutAttr attribute = layoutOf(type);
+  if (!attribute)
+    return op->emitOpError("is in an sm.kernel, where every tile has a layout, got ") << type;
+  const Layout &layout = attribute.getValue();
+  for (Axis axis : {Axis::offset, Axis::tmemLane, Axis::tmemColumn})
+    if (layout.extent(axis) != 1)
+      return op->emitOpError("needs a layout of registers, got one with axis ")
+             << nameOf(axis) << ": " << type;
+  for (Axis axis : {Axis::reg, Axis::lane, Axis::warp, Axis::group, Axis::cta})
+    if (!layout.isDense(axis))
+      return op->emitOpError("leaves free some of ")
+             << layout.extent(axis) << " places on axis " << nameOf(axis)
+             << "; make them copies: " << type;
+  const std::array<int64_t, 3> cluster = kernel.getClusterSizes();
+  const int64_t warps = layout.extent(Axis::warp) * layout.extent(Axis::group);
+  if (warps != static_cast<int64_t>(kernel.getWarps()))
+    return op->emitOpError("has a layout for ")
+           << warps << " warps in a kernel of " << kernel.getWarps() << ": " << type;
+  if (layout.extent(Axis::cta) != cluster[0] * cluster[1] * cluster[2])
+    return op->emitOpError("has a layout for ")
+           << layout.extent(Axis::cta) << " CTAs in a kernel with a cluster of "
+           << cluster[0] * cluster[1] * cluster[2] << ": " << type;
+  if (lanes == 0)
+    lanes = layout.extent(Axis::lane);
+  if (layout.extent(Axis::lane) != lanes)
+    return op->emitOpError("has a layout for warps of ")
+           << layout.extent(Axis::lane) << " lanes in a kernel of " << lanes << ": " << type;
+  return success();
+}
+
+/// Checks that all tiles have the layout of the first.
+static LogicalResult verifyOneLayout(Operation *op, ArrayRef<Value> tiles) {
+  for (Value tile : tiles) {
+    LayoutAttr first = layoutOf(tiles.front().getType()), other = layoutOf(tile.getType());
+    if (first != other && !first.getValue().sameAs(other.getValue()))
+      return op->emitOpError("needs one layout of its tiles, got ")
+             << first << " and " << other << "; insert an sm.convert";
+  }
+  return success();
+}
+
+static LogicalResult verifyView(tile::ViewOp view) {
+  auto source = cast<RankedTensorType>(view.getSource().getType()), result = view.getType();
+  const Layout &from = layoutOf(source).getValue(), &to = layoutOf(result).getValue();
+  std::optional<ViewMap> map = viewMapOf(view.getMap(), result.getShape(), source.getShape());
+  if (!map)
+    return view.emitOpError("has a map that is no sum of digits, so no layouts can follow it: ")
+           << view.getMapAttr();
+  // What the algebra derives needs no look at single registers.
+  if (std::optional<Layout> derived = sourceLayout(to, *map);
+      derived && *derived == from.canonical())
+    return success();
+  if (registersOfView(to, from, *map))
+    return success();
+  return view.emitOpError(
+             "moves elements between threads or to registers that differ by thread, from ")
+         << layoutOf(source) << " to " << layoutOf(result) << "; insert an sm.convert";
+}
+
+static LogicalResult verifyReduce(tile::ReduceOp reduce) {
+  SmallVector<Value> inputs(reduce.getInputs());
+  if (failed(verifyOneLayout(reduce, inputs)))
+    return failure();
+  const Layout &input = layoutOf(inputs.front().getType()).getValue();
+  std::optional<Layout> expected = input.reduce(reduce.getDims());
+  for (Value result : reduce.getResults()) {
+    const Layout &got = layoutOf(result.getType()).getValue();
+    if (!expected || !expected->sameAs(got))
+      return reduce.emitOpError("needs results in the inputs' layout without dims [")
+             << reduce.getDims() << "], "
+             << (expected ? expected->str() : std::string("which a swizzle rules out")) << ", got "
+             << got.str();
+  }
+  return success();
+}
+
+LogicalResult KernelOp::verifyRegions() {
+  int64_t lanes = 0;
+  WalkResult result = getBody().walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
+    for (Type type : op->getResultTypes())
+      if (failed(verifyTile(op, *this, type, lanes)))
+        return WalkResult::interrupt();
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (BlockArgument argument : block.getArguments())
+          if (failed(verifyTile(op, *this, argument.getType(), lanes)))
+            return WalkResult::interrupt();
+    LogicalResult local = success();
+    SmallVector<Value> tiles;
+    if (auto map = dyn_cast<tile::MapOp>(op)) {
+      llvm::append_range(tiles, map.getInputs());
+      llvm::append_range(tiles, map.getResults());
+    } else if (auto scan = dyn_cast<tile::ScanOp>(op)) {
+      llvm::append_range(tiles, scan.getInputs());
+      llvm::append_range(tiles, scan.getResults());
+    } else if (auto gather = dyn_cast<tile::GatherOp>(op)) {
+      llvm::append_range(tiles, gather.getIndices());
+      tiles.push_back(gather.getResult());
+    } else if (auto view = dyn_cast<tile::ViewOp>(op)) {
+      local = verifyView(view);
+    } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
+      local = verifyReduce(reduce);
+    }
+    if (failed(local) || failed(verifyOneLayout(op, tiles)))
+      return WalkResult::interrupt();
+    // Regions over scalars hold no tiles.
+    return isa<tile::MapOp, tile::ReduceOp, tile::ScanOp>(op) ? WalkResult::skip()
+                                                              : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+//===- Convert ------------------------------------------------------------===//
+
+LogicalResult ConvertOp::verify() {
+  auto source = cast<RankedTensorType>(getSource().getType()), result = getType();
+  if (source.getShape() != result.getShape() || source.getElementType() != result.getElementType())
+    return emitOpError("changes nothing but the layout, got ") << source << " and " << result;
+  if (!layoutOf(source) || !layoutOf(result))
+    return emitOpError("needs tiles with layouts, got ") << source << " and " << result;
+  return success();
+}
+
+OpFoldResult ConvertOp::fold(FoldAdaptor) {
+  if (getSource().getType() == getType())
+    return getSource();
+  // There and on is there at once.
+  if (auto inner = getSource().getDefiningOp<ConvertOp>()) {
+    getSourceMutable().assign(inner.getSource());
+    return getResult();
+  }
+  return {};
+}

@@ -1,0 +1,269 @@
+// Layouts through views.
+#include "tilewright/dialect/sm/ViewMap.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace tilewright::sm;
+using llvm::ArrayRef, llvm::SmallVector;
+
+ViewMap ViewMap::identity(ArrayRef<int64_t> shape) {
+  ViewMap map{SmallVector<int64_t>(shape), SmallVector<int64_t>(shape), {}};
+  for (auto [dim, size] : llvm::enumerate(shape))
+    map.source.push_back({0, {{static_cast<int64_t>(dim), 1, std::max<int64_t>(size, 1), 1}}});
+  return map;
+}
+
+SmallVector<int64_t> ViewMap::apply(ArrayRef<int64_t> index) const {
+  SmallVector<int64_t> at;
+  for (const ViewIndex &form : source) {
+    int64_t sum = form.constant;
+    for (const ViewPiece &piece : form.pieces)
+      sum += index[piece.dim] / piece.stride % piece.size * piece.weight;
+    at.push_back(sum);
+  }
+  return at;
+}
+
+//===- Digits that follow a map -------------------------------------------===//
+
+namespace {
+/// The digits of one dimension, from which ranges of the index are taken.
+class DigitRange {
+public:
+  explicit DigitRange(const Layout::Digits &digits) : digits(digits), taken(digits.size()) {}
+
+  /// Takes the digits that count in steps of `stride`, `size` values (up to the last digit if
+  /// `toEnd`); most significant first. Nothing if a digit lies across the border.
+  std::optional<Layout::Digits> take(int64_t stride, int64_t size, bool toEnd) {
+    if (!cutAt(stride) || (!toEnd && !cutAt(stride * size)))
+      return std::nullopt;
+    Layout::Digits found;
+    int64_t weight = 1;
+    for (size_t i = digits.size(); i-- > 0; weight *= digits[i].size) {
+      if (weight < stride || (!toEnd && weight >= stride * size) || digits[i].size == 1)
+        continue;
+      if (taken[i])
+        return std::nullopt; // one digit cannot be at two places
+      taken[i] = true;
+      found.insert(found.begin(), digits[i]);
+    }
+    int64_t product = 1;
+    for (const Digit &digit : found)
+      product *= digit.size;
+    // A dimension that is not covered up to here, as one of size 1.
+    if (!toEnd && product != size)
+      return std::nullopt;
+    return found;
+  }
+
+  /// What nobody took.
+  Layout::Digits rest() const {
+    Layout::Digits left;
+    for (size_t i = 0; i < digits.size(); ++i)
+      if (!taken[i])
+        left.push_back(digits[i]);
+    return left;
+  }
+
+private:
+  /// Splits the digit that counts across the multiples of `at`.
+  bool cutAt(int64_t at) {
+    int64_t weight = 1;
+    for (size_t i = digits.size(); i-- > 0; weight *= digits[i].size) {
+      if (weight >= at)
+        return weight == at || at % weight == 0;
+      if (weight * digits[i].size <= at)
+        continue;
+      const int64_t inside = at / weight;
+      if (at % weight != 0 || digits[i].size % inside != 0)
+        return false;
+      Digit digit = digits[i];
+      digits[i] = {inside, digit.axis, digit.stride};
+      digits.insert(digits.begin() + i, {digit.size / inside, digit.axis, digit.stride * inside});
+      taken.insert(taken.begin() + i, taken[i]);
+      return true;
+    }
+    return weight >= at ? weight == at : true;
+  }
+
+  Layout::Digits digits;
+  SmallVector<bool> taken;
+};
+} // namespace
+
+/// The pieces by rising weight, if they are digits: each weight is what all below cover, and none
+/// runs backwards.
+static std::optional<SmallVector<ViewPiece>> digitsOf(const ViewIndex &form) {
+  SmallVector<ViewPiece> pieces(
+      llvm::make_filter_range(form.pieces, [](const ViewPiece &piece) { return piece.size != 1; }));
+  llvm::sort(pieces, [](const ViewPiece &a, const ViewPiece &b) { return a.weight < b.weight; });
+  int64_t covered = 1;
+  for (const ViewPiece &piece : pieces) {
+    if (piece.weight != covered)
+      return std::nullopt;
+    covered *= piece.size;
+  }
+  return pieces;
+}
+
+std::optional<Layout> tilewright::sm::sourceLayout(const Layout &result, const ViewMap &map) {
+  if (!result.getFlips().empty() || result.getPad().amount != 0)
+    return std::nullopt;
+  SmallVector<DigitRange> ranges;
+  for (const Layout::Digits &digits : result.getDims())
+    ranges.emplace_back(digits);
+  SmallVector<Layout::Digits> dims(map.source.size());
+  int64_t nextRegister = result.extent(Axis::reg);
+  for (auto [dim, form] : llvm::enumerate(map.source)) {
+    std::optional<SmallVector<ViewPiece>> pieces = digitsOf(form);
+    if (!pieces)
+      return std::nullopt;
+    int64_t covered = 1;
+    for (auto [i, piece] : llvm::enumerate(*pieces)) {
+      // The last piece may take along what the layout covers beyond the tile.
+      const bool atEnd = piece.stride * piece.size >= map.resultShape[piece.dim];
+      const bool toEnd = atEnd && i + 1 == pieces->size() && form.constant == 0;
+      auto digits = ranges[piece.dim].take(piece.stride, piece.size, toEnd);
+      if (!digits)
+        return std::nullopt;
+      dims[dim].insert(dims[dim].begin(), digits->begin(), digits->end());
+      covered *= piece.size;
+    }
+    int64_t covers = 1;
+    for (const Digit &digit : dims[dim])
+      covers *= digit.size;
+    if (covers >= map.sourceShape[dim] && form.constant == 0)
+      continue;
+    // A slice: the other blocks of the source are in registers of their own.
+    if (covers != covered || form.constant % covered != 0)
+      return std::nullopt;
+    const int64_t blocks = llvm::divideCeil(map.sourceShape[dim], covered);
+    dims[dim].insert(dims[dim].begin(), {blocks, Axis::reg, nextRegister});
+    nextRegister *= blocks;
+  }
+  Layout::Digits copies(result.getCopies());
+  for (const DigitRange &range : ranges)
+    llvm::append_range(copies, range.rest());
+  Layout layout(dims, copies);
+  if (!layout.problem().empty())
+    return std::nullopt;
+  return compactRegisters(layout).canonical();
+}
+
+std::optional<Layout> tilewright::sm::resultLayout(const Layout &source, const ViewMap &map) {
+  if (!source.getFlips().empty() || source.getPad().amount != 0)
+    return std::nullopt;
+  // Each piece takes its digits from the source; then each dimension of the result is put
+  // together from the pieces that read it.
+  struct Part {
+    int64_t stride, size;
+    Layout::Digits digits;
+  };
+  SmallVector<SmallVector<Part>> parts(map.resultShape.size());
+  for (auto [dim, form] : llvm::enumerate(map.source)) {
+    DigitRange range(source.getDims()[dim]);
+    for (const ViewPiece &piece : form.pieces) {
+      if (piece.size == 1)
+        continue;
+      if (piece.weight < 1)
+        return std::nullopt;
+      const bool atEnd = piece.stride * piece.size >= map.resultShape[piece.dim];
+      const bool wholeTop = piece.weight * piece.size >= map.sourceShape[dim];
+      auto digits = range.take(piece.weight, piece.size, atEnd && wholeTop);
+      if (!digits)
+        return std::nullopt;
+      parts[piece.dim].push_back({piece.stride, piece.size, *digits});
+    }
+    // Digits that are fixed by a slice may be dropped from registers, not from threads.
+    for (const Digit &digit : range.rest())
+      if (digit.size != 1 && digit.axis != Axis::reg)
+        return std::nullopt;
+    if (form.constant != 0) {
+      int64_t covered = 1;
+      for (const ViewPiece &piece : form.pieces)
+        covered *= piece.size;
+      if (form.constant % covered != 0)
+        return std::nullopt;
+    }
+  }
+  Layout::Digits copies(source.getCopies());
+  int64_t nextRegister = source.extent(Axis::reg);
+  SmallVector<Layout::Digits> dims;
+  for (auto [dim, found] : llvm::enumerate(parts)) {
+    Layout::Digits &digits = dims.emplace_back();
+    llvm::sort(found, [](const Part &a, const Part &b) { return a.stride < b.stride; });
+    int64_t covered = 1;
+    // Fills up with what the source does not have, up to `goal` values.
+    auto broadcastTo = [&](int64_t goal) {
+      for (size_t i = copies.size(); i-- > 0 && covered < goal;) {
+        const int64_t want = llvm::divideCeil(goal, covered);
+        Digit &copy = copies[i];
+        if (copy.axis == Axis::reg || copy.size == 1)
+          continue;
+        const bool atEnd = goal == map.resultShape[dim];
+        int64_t share = std::min<int64_t>(copy.size, llvm::PowerOf2Ceil(want));
+        if (copy.size % share != 0 || (!atEnd && want % share != 0))
+          continue;
+        digits.insert(digits.begin(), {share, copy.axis, copy.stride});
+        copy = {copy.size / share, copy.axis, copy.stride * share};
+        covered *= share;
+      }
+      const int64_t left = llvm::divideCeil(goal, covered);
+      if (left > 1) {
+        digits.insert(digits.begin(), {left, Axis::reg, nextRegister});
+        nextRegister *= left;
+        covered *= left;
+      }
+    };
+    for (const Part &part : found) {
+      if (part.stride % covered != 0)
+        return std::nullopt;
+      broadcastTo(part.stride);
+      if (covered != part.stride)
+        return std::nullopt;
+      digits.insert(digits.begin(), part.digits.begin(), part.digits.end());
+      for (const Digit &digit : part.digits)
+        covered *= digit.size;
+    }
+    broadcastTo(map.resultShape[dim]);
+  }
+  Layout layout(dims, copies);
+  if (!layout.problem().empty())
+    return std::nullopt;
+  return compactRegisters(layout).canonical();
+}
+
+//===- Register by register -----------------------------------------------===//
+
+std::optional<SmallVector<int64_t>>
+tilewright::sm::registersOfView(const Layout &result, const Layout &source, const ViewMap &map) {
+  const int64_t registers = result.extent(Axis::reg), sources = source.extent(Axis::reg);
+  for (Axis axis : {Axis::lane, Axis::warp, Axis::group, Axis::cta})
+    if (result.extent(axis) != source.extent(axis))
+      return std::nullopt;
+  SmallVector<int64_t> from(registers, -1);
+  for (int64_t cta = 0; cta < result.extent(Axis::cta); ++cta)
+    for (int64_t group = 0; group < result.extent(Axis::group); ++group)
+      for (int64_t warp = 0; warp < result.extent(Axis::warp); ++warp)
+        for (int64_t lane = 0; lane < result.extent(Axis::lane); ++lane)
+          for (int64_t reg = 0; reg < registers; ++reg) {
+            auto index = result.indexOf(reg, lane, warp, group, cta);
+            bool inside = index.has_value();
+            for (size_t dim = 0; inside && dim < index->size(); ++dim)
+              inside = (*index)[dim] < map.resultShape[dim];
+            if (!inside)
+              continue;
+            const SmallVector<int64_t> wanted = map.apply(*index);
+            auto holds = [&](int64_t candidate) {
+              return source.indexOf(candidate, lane, warp, group, cta) == wanted;
+            };
+            if (from[reg] < 0)
+              for (int64_t candidate = 0; candidate < sources && from[reg] < 0; ++candidate)
+                if (holds(candidate))
+                  from[reg] = candidate;
+            if (from[reg] < 0 || !holds(from[reg]))
+              return std::nullopt;
+          }
+  return from;
+}
