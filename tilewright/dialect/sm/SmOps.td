@@ -66,7 +66,8 @@ def Sm_KernelOp : Sm_Op<"kernel", [IsolatedFromAbove, Symbol, AutomaticAllocatio
       for all threads (`registersOfView`);
     - `reduce`, `scan`: one layout of the inputs; a reduction's result has `Layout::reduce` of it;
     - `copy` and `mma` have the layouts of their engines;
-    - `convert`, and the threads of a reduction among themselves, exchange elements.
+    - `convert` (which also does the views that cannot be done like this), and the threads of a reduction among themselves,
+      exchange elements.
 
     ```mlir
     sm.kernel @add grid [16] inputs 2 warps 4 {
@@ -103,17 +104,22 @@ def Sm_KernelOp : Sm_Op<"kernel", [IsolatedFromAbove, Symbol, AutomaticAllocatio
 }
 
 def Sm_ConvertOp : Sm_Op<"convert", [Pure]> {
-  let summary = "The same tile in another layout.";
+  let summary = "The same tile in another layout, or its elements in another arrangement.";
   let description = [{
     ```mlir
     %b = sm.convert %a : tensor<64x64xf32, #rows> -> tensor<64x64xf32, #columns>
+    %r = sm.convert %a map affine_map<(i, j) -> (i, 63 - j)> : tensor<64x64xf32, #rows> -> tensor<64x64xf32, #rows>
     ```
     What it costs follows from the two layouts: nothing where registers are only numbered
     differently, shuffles where elements stay in their warp, else a round trip through shared memory.
+
+    With a `map` it is a `tile.view` whose elements move between threads, `result[d…] = source[map(d…)]`: for maps that no
+    layouts can follow (a reverse, a slice at an odd place). It goes through shared memory: the source is written there, and
+    each thread reads at the index that the map gives.
   }];
-  let arguments = (ins Sm_Tile:$source);
+  let arguments = (ins Sm_Tile:$source, OptionalAttr<AffineMapAttr>:$map);
   let results = (outs Sm_Tile:$result);
-  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let assemblyFormat = "$source (`map` $map^)? attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
 }

@@ -183,18 +183,29 @@ LogicalResult KernelOp::verifyRegions() {
 
 LogicalResult ConvertOp::verify() {
   auto source = cast<RankedTensorType>(getSource().getType()), result = getType();
-  if (source.getShape() != result.getShape() || source.getElementType() != result.getElementType())
+  std::optional<AffineMap> map = getMap();
+  if (source.getElementType() != result.getElementType() ||
+      (!map && source.getShape() != result.getShape()))
     return emitOpError("changes nothing but the layout, got ") << source << " and " << result;
   if (!layoutOf(source) || !layoutOf(result))
     return emitOpError("needs tiles with layouts, got ") << source << " and " << result;
+  if (!map)
+    return success();
+  if (map->getNumSymbols() != 0 || map->getNumDims() != result.getRank() ||
+      map->getNumResults() != source.getRank())
+    return emitOpError("needs a map from ")
+           << result.getRank() << " dimensions to " << source.getRank() << ", without symbols, got "
+           << getMapAttr();
   return success();
 }
 
 OpFoldResult ConvertOp::fold(FoldAdaptor) {
+  if (getMap())
+    return {};
   if (getSource().getType() == getType())
     return getSource();
   // There and on is there at once.
-  if (auto inner = getSource().getDefiningOp<ConvertOp>()) {
+  if (auto inner = getSource().getDefiningOp<ConvertOp>(); inner && !inner.getMap()) {
     getSourceMutable().assign(inner.getSource());
     return getResult();
   }

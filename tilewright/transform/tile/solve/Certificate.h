@@ -6,6 +6,7 @@
 #include "tilewright/dialect/tile/TileDialect.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace tilewright::solve {
 
@@ -15,6 +16,8 @@ struct Certificate {
   int64_t lanes = 32, warps = 4;
   llvm::DenseMap<mlir::Value, sm::Layout> values;
   llvm::DenseMap<mlir::OpOperand *, sm::Layout> uses;
+  /// Views whose elements move between threads; their source has the layout in which it was made.
+  llvm::DenseSet<mlir::Operation *> moved;
   /// What the solver thinks it costs, in cycles for each point of the grid.
   double cycles = 0;
 };

@@ -95,6 +95,18 @@ ConvertCost solve::convertCost(const Layout &from, const Layout &to, ArrayRef<in
   return {Way::sharedMemory, shared};
 }
 
+double solve::moveCost(const Layout &result, int64_t elements, int64_t elementBits,
+                       const Machine &machine) {
+  const double written = static_cast<double>(elements) * bytesOf(elementBits);
+  if (written > static_cast<double>(machine.sharedBytes))
+    return std::numeric_limits<double>::infinity();
+  const auto reads = static_cast<double>(result.extent(Axis::reg) * machine.warps);
+  // Nothing is known of the order in which it is read: as many rounds as for two conflicts.
+  return barrierCycles + written / sharedBytesPerCycle +
+         reads * 2 * static_cast<double>(machine.lanes) * bytesOf(elementBits) /
+             sharedBytesPerCycle;
+}
+
 //===- Accesses -----------------------------------------------------------===//
 
 double solve::accessCost(const Layout &layout, ArrayRef<int64_t> shape, ArrayRef<int64_t> whole,

@@ -29,6 +29,11 @@ struct ConvertCost {
 ConvertCost convertCost(const sm::Layout &from, const sm::Layout &to, llvm::ArrayRef<int64_t> shape,
                         int64_t elementBits, const Machine &machine);
 
+/// A view through shared memory: `elements` are written, and `result`'s threads read what they
+/// need.
+double moveCost(const sm::Layout &result, int64_t elements, int64_t elementBits,
+                const Machine &machine);
+
 /// A tile of `shape` loaded from or stored to a whole tensor of shape `whole`, `strides` apart:
 /// sectors that the accesses touch, and their number.
 double accessCost(const sm::Layout &layout, llvm::ArrayRef<int64_t> shape,

@@ -188,10 +188,6 @@ struct Collector {
     } else if (auto view = dyn_cast<tile::ViewOp>(op)) {
       std::optional<sm::ViewMap> map = sm::viewMapOf(view.getMap(), view.getType().getShape(),
                                                      tileType(view.getSource()).getShape());
-      if (!map)
-        return refuse(op,
-                      "arranges elements by indices that are no sums of digits, so no thread knows "
-                      "where they are; reshape at the border of the kernel");
       const unsigned slot = add(op, view, false);
       use(view.getSourceMutable(), slot, Relation::viewSource, std::move(map));
       define(view, slot);
@@ -360,9 +356,10 @@ void Equations::addCandidates() {
         std::optional<unsigned> layout = layoutOf(definition, i);
         if (!layout || use.relation == Relation::lhs || use.relation == Relation::rhs)
           continue;
-        any |= propose(use.unknown, use.relation == Relation::viewSource
-                                        ? sm::resultLayout(pool[*layout], *use.map)
-                                        : std::optional(pool[*layout]));
+        if (use.relation == Relation::viewSource)
+          any |= use.map && propose(use.unknown, sm::resultLayout(pool[*layout], *use.map));
+        else
+          any |= propose(use.unknown, pool[*layout]);
       }
       if (definition.relation != Relation::same)
         return;
@@ -385,35 +382,6 @@ void Equations::addCandidates() {
       for (int round = 0; round < 2 && spread(); ++round)
         ;
     }
-  // A view that no blocked layout can follow still works where each thread has all of a small tile.
-  for (const TileUse &use : uses) {
-    if (use.relation != Relation::viewSource)
-      continue;
-    bool followed = false;
-    for (size_t i = 0; i < unknowns[use.unknown].candidates.size(); ++i)
-      followed |= neededBy(use, i).has_value();
-    if (followed)
-      continue;
-    Unknown &unknown = unknowns[use.unknown];
-    unknown.candidates.clear();
-    auto whole = [&](ArrayRef<int64_t> shape) {
-      SmallVector<Layout::Digits> dims;
-      int64_t registers = 1;
-      for (int64_t size : shape) {
-        dims.push_back({{size, Axis::reg, registers}});
-        registers *= size;
-      }
-      return Layout(dims, {{machine.lanes, Axis::lane, 1}, {machine.warps, Axis::warp, 1}})
-          .canonical();
-    };
-    const Layout all = whole(unknown.shape);
-    if (all.extent(Axis::reg) <= 128 && tileType(use.operand->get()).getNumElements() <= 128)
-      propose(use.unknown, all);
-    else
-      unknown.refusal =
-          "moves elements to where no thread can know them: a reverse, or a slice that is not at a "
-          "multiple of its size, of more than 128 elements";
-  }
 }
 
 std::optional<unsigned> Equations::reduced(unsigned layout, ArrayRef<int64_t> dims) {
@@ -440,21 +408,10 @@ std::optional<unsigned> Equations::neededBy(const TileUse &use, size_t candidate
   case Relation::rhs:
     return unknown.operands[candidate].second;
   case Relation::viewSource: {
-    if (std::optional<Layout> source =
-            sm::sourceLayout(pool[unknown.candidates[candidate]], *use.map))
-      return pool.intern(*source);
-    // All of it in every thread serves any view.
-    const Layout &result = pool[unknown.candidates[candidate]];
-    if (result.copyCount(Axis::lane) != machine.lanes ||
-        result.copyCount(Axis::warp) != machine.warps)
+    if (!use.map)
       return std::nullopt;
-    SmallVector<Layout::Digits> dims;
-    int64_t registers = 1;
-    for (int64_t size : use.map->sourceShape) {
-      dims.push_back({{size, Axis::reg, registers}});
-      registers *= size;
-    }
-    return pool.intern(Layout(dims, result.getCopies()).canonical());
+    std::optional<Layout> source = sm::sourceLayout(pool[unknown.candidates[candidate]], *use.map);
+    return source ? std::optional(pool.intern(*source)) : std::nullopt;
   }
   default:
     return unknown.candidates[candidate];
@@ -529,24 +486,27 @@ ChoiceProblem Equations::problem() {
   }
   auto countOf = [&](unsigned unknown) { return unknowns[unknown].candidates.size(); };
   for (const TileUse &use : uses) {
-    // A view needs a layout of its source, whoever makes that.
+    auto type = tileType(use.operand->get());
+    // A view that its source's layout cannot follow moves the elements itself.
     std::vector<std::optional<unsigned>> needed;
     for (size_t i = 0; i < countOf(use.unknown); ++i) {
       needed.push_back(neededBy(use, i));
       if (!needed.back())
-        problem.values[use.unknown][i] = impossible;
+        problem.values[use.unknown][i] +=
+            turnsOf(use.operand->getOwner()) * moveCost(pool[unknowns[use.unknown].candidates[i]],
+                                                        type.getNumElements(),
+                                                        bitsOf(type.getElementType()), machine);
     }
     auto found = definitionOf.find(use.operand->get());
     if (found == definitionOf.end())
       continue;
     const TileDefinition &definition = definitions[found->second];
-    auto type = tileType(use.operand->get());
     const double turns = ::turnsOf(use.operand->get());
     auto cost = [&](size_t from, size_t to) {
       std::optional<unsigned> made = layoutOf(definition, from);
-      if (!made || !needed[to])
+      if (!made)
         return impossible;
-      return turns * convertCycles(*made, *needed[to], type);
+      return needed[to] ? turns * convertCycles(*made, *needed[to], type) : 0;
     };
     if (definition.unknown == use.unknown) {
       for (size_t i = 0; i < needed.size(); ++i)
@@ -571,8 +531,12 @@ Certificate Equations::certificate(const ChoiceSolution &solution) {
   for (const TileDefinition &definition : definitions)
     certificate.values[definition.value] =
         pool[*layoutOf(definition, solution.choice[definition.unknown])];
-  for (const TileUse &use : uses)
-    certificate.uses[use.operand] = pool[*neededBy(use, solution.choice[use.unknown])];
+  for (const TileUse &use : uses) {
+    if (std::optional<unsigned> needed = neededBy(use, solution.choice[use.unknown]))
+      certificate.uses[use.operand] = pool[*needed];
+    else
+      certificate.moved.insert(use.operand->getOwner());
+  }
   return certificate;
 }
 
@@ -594,9 +558,10 @@ std::string Equations::explain(ArrayRef<unsigned> contradiction) const {
   if (contradiction.size() == 1) {
     const Unknown &unknown = unknowns[contradiction[0]];
     out << describe(unknown.ops.front()) << " has no layout: "
-        << (unknown.refusal.empty() ? "none of " + std::to_string(unknown.candidates.size()) +
-                                          " candidates fits what it reads"
-                                    : unknown.refusal);
+        << (unknown.refusal.empty()
+                ? "its elements would go through shared memory, which has only " +
+                      std::to_string(machine.sharedBytes) + " bytes; use smaller tiles"
+                : unknown.refusal);
     return text;
   }
   out << "no layouts fit these " << contradiction.size() << " together: ";

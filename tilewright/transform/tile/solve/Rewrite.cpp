@@ -25,7 +25,8 @@ public:
   sm::KernelOp run() {
     auto result = sm::KernelOp::create(builder, kernel.getLoc(), kernel.getSymName(),
                                        kernel.getGrid(), kernel.getNumInputs(), certificate.warps,
-                                       /*cluster=*/DenseI64ArrayAttr());
+                                       /*cluster=*/DenseI64ArrayAttr(), /*persistent=*/StringAttr(),
+                                       /*raster=*/IntegerAttr());
     for (NamedAttribute attribute : kernel->getDiscardableAttrs())
       if (attribute.getName() != "warps")
         result->setDiscardableAttr(attribute.getName(), attribute.getValue());
@@ -47,6 +48,14 @@ private:
     }
     if (auto loop = dyn_cast<scf::ForOp>(op))
       return rewriteLoop(loop);
+    if (auto view = dyn_cast<tile::ViewOp>(op); view && certificate.moved.contains(view)) {
+      mapping.map(view.getResult(),
+                  sm::ConvertOp::create(builder, view.getLoc(),
+                                        sm::withLayout(view.getType(), certificate.values.at(view)),
+                                        operandFor(view.getSourceMutable()), view.getMapAttr())
+                      .getResult());
+      return;
+    }
     // Converted operands come before the op; their insertion moves no builder.
     SmallVector<Value> operands;
     for (OpOperand &operand : op->getOpOperands())
@@ -112,7 +121,8 @@ private:
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointAfterValue(base);
     return known = sm::ConvertOp::create(builder, base.getLoc(),
-                                         sm::withLayout(base.getType(), layout), base);
+                                         sm::withLayout(base.getType(), layout), base,
+                                         /*map=*/AffineMapAttr());
   }
 
   /// Where the value was computed before, and behind what it is computed from: so loads keep their

@@ -40,7 +40,7 @@ struct ChoiceSolution {
 /// one by one. In each, variables are eliminated in order of the tables that this takes (dynamic
 /// programming, as along a tree); where a table would become too large, the values of the variable
 /// with most neighbours are tried in turn, and those that cannot beat the best so far are left
-/// (branch and bound). Exact either way. Ties go to the earlier value.
+/// (branch and bound). Exact either way, and the same for the same problem.
 std::optional<ChoiceSolution> solveChoices(const ChoiceProblem &problem);
 
 /// A smallest set of variables that admits no choice, in that each one less admits one. Empty if
