@@ -60,6 +60,16 @@ public:
       change(value, random.below(sizeof...(Ts)), std::index_sequence_for<Ts...>());
     std::visit([this](auto &held) { fields(*this, held); }, value);
   }
+  template <typename T> void optional(std::optional<T> &value) {
+    if (isChosen()) {
+      if (value)
+        value.reset();
+      else
+        value.emplace();
+    }
+    if (value)
+      fields(*this, *value);
+  }
   bool enter() { return ++depth < 40; }
   void leave() { --depth; }
 
@@ -155,7 +165,7 @@ std::vector<std::byte> mutateExecutable(std::span<const std::byte> bytes, Random
   Executable executable = *std::move(read);
   for (uint64_t changes = 1 + random.below(4); changes > 0; --changes) {
     if (random.oneIn(4)) {
-      mutateObject(executable.object, random);
+      mutateObject(random.oneIn(4) ? executable.binary : executable.object, random);
       continue;
     }
     auto walk = [&](uint64_t target) {
@@ -189,6 +199,7 @@ std::vector<std::vector<std::byte>> executableSeeds(std::span<const std::byte> o
     std::erase_if(block.steps,
                   [](const Step &step) { return std::holds_alternative<LaunchStep>(step.action); });
   seeds.push_back(writeExecutable(plain));
+  seeds.push_back(writeExecutable(sampleGpuExecutable()));
   return seeds;
 }
 

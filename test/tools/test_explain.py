@@ -107,3 +107,36 @@ def test_a_file_that_is_neither_is_refused(tmp_path):
     assert "E0010" in tilewright("explain", "memory", write(tmp_path / "x.mlir", "nothing"), code=2)
     assert "E0005" in tilewright("explain", "E9999", code=2)
     assert "E0005" in tilewright("explain", "memory", "a", "b", code=2)
+
+
+def test_a_layout_is_shown_element_by_element(tmp_path):
+    accumulator = "[2 warp, 2 reg:2, 8 lane:4] [4 lane, 2 reg]"
+    picture = tmp_path / "acc.svg"
+    out = tilewright("explain", "layout", accumulator, "--tile=30x8", f"--output={picture}")
+    rows = [line.split("|")[1].split() for line in out.splitlines() if "|" in line]
+    assert len(rows) == 30
+    # The row of lane 4, its second half of rows, and the second warp.
+    assert rows[1][:3] == ["4:0", "4:1", "5:0"]
+    assert rows[9][0] == "4:2"
+    assert rows[17][:2] == ["w1", "4:0"]
+    assert "threads    32 lanes x 2 warps" in out
+    assert "vectors    2 elements along dimension 1" in out
+    assert "dimension 0 is held as 32, of which 30 count" in out
+    cells = [rect for rect in xml.parse(picture).getroot() if rect.tag.endswith("rect")][1:]
+    assert len(cells) == 32 * 8
+    fills = [cell.get("fill") for cell in cells]
+    assert len(set(fills[: 16 * 8])) == 1 and fills[0] != fills[16 * 8] and fills[-1] == "#eeeeee"
+
+
+def test_a_layout_of_memory_shows_offsets():
+    out = tilewright("explain", "layout", "[4 offset:4] [4 offset] xor [offset 2 to offset 0]")
+    rows = [line.split("|")[1].split() for line in out.splitlines() if "|" in line]
+    assert rows[0] == ["0", "1", "2", "3"] and rows[1] == ["5", "4", "7", "6"]
+
+
+def test_what_is_no_layout_is_said():
+    assert "needs an axis" in tilewright("explain", "layout", "[4 bank]", code=2)
+    assert "covers 4 elements of dimension 0, and the tile has 5" in tilewright(
+        "explain", "layout", "[4 lane]", "--tile=5", code=2
+    )
+    assert "--tile takes sizes" in tilewright("explain", "layout", "[4 lane]", "--tile=ax", code=2)

@@ -1,5 +1,6 @@
 #include "tilewright/artifact/Check.h"
 
+#include "tilewright/artifact/CheckGpu.h"
 #include "tilewright/artifact/CheckSteps.h"
 #include "tilewright/numerics/Shape.h"
 #include "tilewright/support/Concat.h"
@@ -44,8 +45,8 @@ namespace {
 
 class Checker {
 public:
-  Checker(const Executable &executable, size_t constantBytes, size_t objectBytes)
-      : executable(executable), constantBytes(constantBytes), objectBytes(objectBytes) {}
+  Checker(const Executable &executable, const ByteSections &sections)
+      : executable(executable), sections(sections) {}
 
   Status check() {
     TILEWRIGHT_TRY(checkSignature());
@@ -126,7 +127,7 @@ private:
         isStored[a.index] = true;
         break;
       case Storage::constant:
-        TILEWRIGHT_TRY(checkInside(i, a, "constants", constantBytes));
+        TILEWRIGHT_TRY(checkInside(i, a, "constants", sections.constants));
         break;
       case Storage::temporary:
         TILEWRIGHT_TRY(
@@ -172,6 +173,13 @@ private:
                       concat("kernel ", i, " '", kernel.symbol, "' has a grid of ", kernel.grid,
                              ", ", kernel.scratchBytes, " bytes of scratch and an item cost of ",
                              kernel.itemCost, "; compile the program again"));
+      if (kernel.gpu.has_value() != executable.target.isGpu())
+        return Status(Error::executableStep,
+                      concat("kernel ", i, " '", kernel.symbol, "' has ", kernel.gpu ? "a" : "no",
+                             " launch for GPUs, and the target is ", executable.target.triple,
+                             "; compile the program again"));
+      if (kernel.gpu)
+        TILEWRIGHT_TRY(checkGpuLaunch(*kernel.gpu, concat("kernel ", i, " '", kernel.symbol, "'")));
     }
     for (size_t i = 0; i < executable.libraries.size(); ++i) {
       const Library &library = executable.libraries[i];
@@ -182,25 +190,30 @@ private:
       TILEWRIGHT_TRY(checkAttributes(library.attributes,
                                      concat("library kernel ", i, " '", library.name, "'"), 0));
     }
-    if (needsObject && objectBytes == 0)
+    if (needsObject && sections.object == 0)
       return Status(Error::executableStep,
                     "the executable has kernels and no object code; compile the program again");
+    if (sections.binary > 0 && !executable.target.isGpu())
+      return Status(Error::executableStep,
+                    concat("the executable is for ", executable.target.triple,
+                           " and has code for a GPU; compile the program again"));
     return Status();
   }
 
   const Executable &executable;
-  size_t constantBytes, objectBytes;
+  const ByteSections sections;
   std::vector<int64_t> parameterBytes, resultBytes, typeBytes;
 };
 
 } // namespace
 
-Status checkExecutable(const Executable &executable, size_t constantBytes, size_t objectBytes) {
-  return Checker(executable, constantBytes, objectBytes).check();
+Status checkExecutable(const Executable &executable, const ByteSections &sections) {
+  return Checker(executable, sections).check();
 }
 
 Status checkExecutable(const Executable &executable) {
-  return checkExecutable(executable, executable.constants.size(), executable.object.size());
+  return checkExecutable(executable, {executable.constants.size(), executable.object.size(),
+                                      executable.binary.size()});
 }
 
 } // namespace tilewright::artifact

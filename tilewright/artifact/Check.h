@@ -33,14 +33,19 @@ inline constexpr int64_t maxBytes = int64_t(1) << 56;
 ///    once, and none is deeper than maxBlockNesting.
 ///  - A collective begins once and ends once, later in the same block.
 ///  - No step other than a launch has a result in the constants, which runs share.
+///  - Kernels have a GpuLaunch if and only if the target is a GPU: within what any
+///    GPU takes, with tensor maps of which each lies inside its buffer.
 ///
 /// Not checked: what a launch writes, which only the kernel knows, and that
 /// parameters that are not donated are left alone. Both are the compiler's word,
 /// like the object code itself.
 Status checkExecutable(const Executable &executable);
 
-/// The same before constants and object are in place.
-Status checkExecutable(const Executable &executable, size_t constantBytes, size_t objectBytes);
+/// The same before those are in place which are bytes.
+struct ByteSections {
+  size_t constants = 0, object = 0, binary = 0;
+};
+Status checkExecutable(const Executable &executable, const ByteSections &sections);
 
 } // namespace tilewright::artifact
 

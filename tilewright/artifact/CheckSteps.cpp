@@ -1,6 +1,7 @@
 #include "tilewright/artifact/CheckSteps.h"
 
 #include "tilewright/artifact/Check.h"
+#include "tilewright/artifact/CheckGpu.h"
 #include "tilewright/support/Concat.h"
 
 #include <algorithm>
@@ -91,6 +92,9 @@ private:
                   maxBuffers, " are known to be sane");
     for (const Slice &slice : launch.buffers)
       TILEWRIGHT_TRY(checkSlice(slice));
+    if (const std::optional<GpuLaunch> &gpu = executable.kernels[launch.kernel].gpu)
+      TILEWRIGHT_TRY(checkGpuBuffers(
+          *gpu, launch.buffers, concat("step ", number, " '", step->name, "' of block ", block)));
     return Status();
   }
   Status checkAction(const LibraryStep &library) {

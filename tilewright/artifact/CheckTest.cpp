@@ -176,6 +176,91 @@ TEST(CheckExecutable, StepsCanRun) {
                 [](auto &e) { e.blocks[0].steps.push_back(e.blocks[0].steps[6]); });
 }
 
+/// The sample of a GPU with something of its launch changed.
+template <typename Change>
+static void expectGpuFailure(std::string_view words, Change change,
+                             Error error = Error::executableStep) {
+  Executable executable = sampleGpuExecutable();
+  change(*executable.kernels[0].gpu);
+  expectFailure(executable, error, words);
+}
+
+TEST(CheckExecutable, GpuLaunchesAreThereForGpusOnly) {
+  Status status = checkExecutable(sampleGpuExecutable());
+  ASSERT_TRUE(status.isOk()) << status.toString();
+
+  Executable e = sampleGpuExecutable();
+  e.kernels[0].gpu.reset();
+  expectFailure(e, Error::executableStep, "kernel 0 'fusion_0' has no launch for GPUs");
+  e = sampleGpuExecutable();
+  e.target.triple = "x86_64-unknown-linux-gnu";
+  expectFailure(e, Error::executableStep, "has a launch for GPUs, and the target is x86_64");
+  e = sampleExecutable();
+  e.binary.resize(1);
+  expectFailure(e, Error::executableStep, "has code for a GPU");
+}
+
+TEST(CheckExecutable, GpuLaunchesAreWithinWhatAnyGpuTakes) {
+  expectGpuFailure("kernel 0 'fusion_0' has a grid of 0 blocks along x",
+                   [](GpuLaunch &l) { l.grid[0] = 0; });
+  expectGpuFailure("a grid of 65536 blocks along z", [](GpuLaunch &l) { l.grid[2] = 65536; });
+  expectGpuFailure("blocks of 1025 threads along x", [](GpuLaunch &l) { l.block[0] = 1025; });
+  expectGpuFailure("blocks of 65 threads along z", [](GpuLaunch &l) { l.block[2] = 65; });
+  expectGpuFailure("blocks of 2048 threads, and takes 1024",
+                   [](GpuLaunch &l) { l.block = {128, 16, 1}; });
+  expectGpuFailure("clusters of 3 blocks along x, which must divide the grid of 4",
+                   [](GpuLaunch &l) { l.cluster[0] = 3; });
+  expectGpuFailure("clusters of 0 blocks along y", [](GpuLaunch &l) { l.cluster[1] = 0; });
+  expectGpuFailure("clusters of 32 blocks, and takes 16", [](GpuLaunch &l) {
+    l.grid = {8, 4, 1};
+    l.cluster = {8, 4, 1};
+  });
+  expectGpuFailure("2097152 bytes of shared memory", [](GpuLaunch &l) { l.sharedBytes = 1 << 21; });
+  expectGpuFailure("step 0 'fusion.0' of block 0 passes 33344 bytes of parameters",
+                   [](GpuLaunch &l) { l.tensorMaps.assign(260, l.tensorMaps[0]); });
+}
+
+TEST(CheckExecutable, TensorMapsAreOnesThatADriverTakes) {
+  auto map = [](std::string_view words, auto change, Error error = Error::executableStep) {
+    expectGpuFailure(words, [&](GpuLaunch &l) { change(l.tensorMaps[0]); }, error);
+  };
+  map(
+      "tensor map 0 of step 0 'fusion.0' of block 0 is of buffer 3 of 3",
+      [](TensorMap &m) { m.buffer = 3; }, Error::executableIndex);
+  map("reaches over 16384 bytes of a buffer of 64", [](TensorMap &m) { m.buffer = 1; });
+  map("reaches over 9223372036854775807 bytes", [](TensorMap &m) {
+    m.dims = {8, int64_t(1) << 32};
+    m.byteStrides = {(int64_t(1) << 40) - 16};
+  });
+  map("has 0 dimensions", [](TensorMap &m) { m.dims.clear(); });
+  map("2 strides", [](TensorMap &m) { m.byteStrides.push_back(16); });
+  map("a box of 1", [](TensorMap &m) { m.box.pop_back(); });
+  map("3 element strides", [](TensorMap &m) { m.elementStrides.push_back(1); });
+  map("has size 1 of 0, and takes 1 to 4294967296", [](TensorMap &m) { m.dims[1] = 0; });
+  map("has box size 1 of 257", [](TensorMap &m) { m.box[1] = 257; });
+  map("has element stride 0 of 9", [](TensorMap &m) { m.elementStrides[0] = 9; });
+  map("has stride 1 of 264 bytes, which must be a multiple of 16",
+      [](TensorMap &m) { m.byteStrides[0] = 264; });
+  map("has stride 1 of -16", [](TensorMap &m) { m.byteStrides[0] = -16; });
+  map("has stride 1 of 16 bytes, less than the 256 of a row",
+      [](TensorMap &m) { m.byteStrides[0] = 16; });
+  map("rows of 2 bytes, which must be a multiple of 16", [](TensorMap &m) { m.box[0] = 1; });
+  map("rows of 128 bytes, more than the 64 of its swizzle",
+      [](TensorMap &m) { m.swizzle = TensorMap::Swizzle::bytes64; });
+  map("is interleaved with 2 dimensions",
+      [](TensorMap &m) { m.interleave = TensorMap::Interleave::bytes16; });
+  map("needs a swizzle of 32 bytes", [](TensorMap &m) {
+    m.dims = {8, 8, 8};
+    m.byteStrides = {32, 256};
+    m.box = {8, 8, 8};
+    m.elementStrides = {1, 1, 1};
+    m.interleave = TensorMap::Interleave::bytes32;
+  });
+  map("elements of 16 bytes", [](TensorMap &m) { m.element = ElementType::c128; });
+  map("fills with NaN, which elements of i16 have not",
+      [](TensorMap &m) { m.element = ElementType::i16; });
+}
+
 TEST(CheckExecutable, SignaturesFitTogether) {
   const auto signature = Error::executableSignature;
   expectFailure(signature, "0 replicas", [](auto &e) { e.replicas = 0; });

@@ -8,7 +8,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -75,13 +77,54 @@ struct Operand {
   bool operator==(const Operand &) const = default;
 };
 
-/// Generated code: `void symbol(void *const *buffers, int64_t begin, int64_t end, std::byte
-/// *scratch)` does work items [begin, end) of its grid.
+/// A tensor as the copy engine of a GPU sees it: what cuTensorMapEncodeTiled takes, dimension 0
+/// the one that is contiguous. The runtime makes it of the buffer's address.
+struct TensorMap {
+  enum class Interleave : uint8_t { none, bytes16, bytes32 };
+  enum class Swizzle : uint8_t {
+    none,
+    bytes32,
+    bytes64,
+    bytes128,
+    bytes128Atom32, // the others have atoms of 16 bytes
+    bytes128Atom32Flip8,
+    bytes128Atom64,
+  };
+  enum class L2Promotion : uint8_t { none, bytes64, bytes128, bytes256 };
+  enum class Fill : uint8_t { zero, nan };
+
+  Index buffer = 0; // of LaunchStep::buffers
+  ElementType element = ElementType::f32;
+  std::vector<int64_t> dims;           // 1 to 5
+  std::vector<int64_t> byteStrides;    // of all but dimension 0
+  std::vector<int64_t> box;            // elements of one copy
+  std::vector<int64_t> elementStrides; // 1 takes all, 2 every second
+  Interleave interleave = Interleave::none;
+  Swizzle swizzle = Swizzle::none;
+  L2Promotion promotion = L2Promotion::none;
+  Fill fill = Fill::zero; // of what lies outside the tensor
+  bool operator==(const TensorMap &) const = default;
+};
+
+/// How a kernel of a GPU is launched. Its parameters are the pointers of the step's buffers in
+/// order, then each tensor map, 128 bytes by value.
+struct GpuLaunch {
+  std::array<uint32_t, 3> grid = {1, 1, 1};    // of blocks
+  std::array<uint32_t, 3> block = {1, 1, 1};   // of threads
+  std::array<uint32_t, 3> cluster = {1, 1, 1}; // of blocks; divides the grid
+  uint32_t sharedBytes = 0;                    // beside what the code itself declares
+  std::vector<TensorMap> tensorMaps;
+  bool operator==(const GpuLaunch &) const = default;
+};
+
+/// Generated code. On a CPU `void symbol(void *const *buffers, int64_t begin, int64_t end,
+/// std::byte *scratch)` does work items [begin, end) of its grid; on a GPU see GpuLaunch.
 struct Kernel {
   std::string symbol;
   int64_t grid = 1;
   int64_t scratchBytes = 0; // for each call
   int64_t itemCost = 0;     // estimated nanoseconds for one work item, for choosing a grain
+  std::optional<GpuLaunch> gpu = std::nullopt; // if and only if the target is a GPU
   bool operator==(const Kernel &) const = default;
 };
 
@@ -183,11 +226,15 @@ struct ResultInfo {
   bool operator==(const ResultInfo &) const = default;
 };
 
+/// The triple of NVIDIA's GPUs.
+inline constexpr std::string_view gpuTriple = "nvptx64-nvidia-cuda";
+
 /// What the object code was made for.
 struct Target {
   std::string triple;                // "x86_64-unknown-linux-gnu"
-  std::string cpu;                   // the row of the chip table: "x86-64-v4"
+  std::string cpu;                   // the row of the chip table: "x86-64-v4", "sm_90a"
   std::vector<std::string> features; // which the machine must have
+  bool isGpu() const { return triple == gpuTriple; }
   bool operator==(const Target &) const = default;
 };
 
@@ -209,7 +256,8 @@ struct Executable {
   std::vector<Library> libraries;
   std::vector<Block> blocks;     // the first is the program
   AlignedBytes constants;        // used in place, so that a large one is not copied again
-  std::vector<std::byte> object; // an ELF relocatable file, empty if nothing was generated
+  std::vector<std::byte> object; // an ELF relocatable file, or PTX; empty if nothing was generated
+  std::vector<std::byte> binary; // what an assembler made of PTX for this very chip; may be empty
 
   /// What tools show: "flops", "bytes accessed", "fusions" …
   std::vector<Attribute> statistics;

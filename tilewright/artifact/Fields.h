@@ -20,6 +20,7 @@ namespace tilewright::artifact {
 ///   void bytes(std::vector<std::byte> &)
 ///   void list(V &, const char *things)     a vector, through fields() of its items
 ///   void alternative(V &)                  a variant: which, then its fields()
+///   void optional(O &)                     whether it is there, then its fields()
 ///   bool enter(); void leave();            nested attributes; false is too deep
 template <typename Archive, typename T>
 using Field = std::conditional_t<Archive::isWriter, const T, T>;
@@ -64,11 +65,31 @@ template <typename A> void fields(A &a, Field<A, Operand> &operand) {
   fields(a, operand.slice);
   a.number(operand.type);
 }
+template <typename A> void fields(A &a, Field<A, TensorMap> &map) {
+  a.number(map.buffer);
+  a.enumeration(map.element, numerics::elementTypeCount);
+  a.list(map.dims, "dimensions");
+  a.list(map.byteStrides, "strides");
+  a.list(map.box, "box sizes");
+  a.list(map.elementStrides, "element strides");
+  a.enumeration(map.interleave, 3);
+  a.enumeration(map.swizzle, 7);
+  a.enumeration(map.promotion, 4);
+  a.enumeration(map.fill, 2);
+}
+template <typename A> void fields(A &a, Field<A, GpuLaunch> &launch) {
+  for (auto *shape : {&launch.grid, &launch.block, &launch.cluster})
+    for (auto &extent : *shape)
+      a.number(extent);
+  a.number(launch.sharedBytes);
+  a.list(launch.tensorMaps, "tensor maps");
+}
 template <typename A> void fields(A &a, Field<A, Kernel> &kernel) {
   a.text(kernel.symbol);
   a.integer(kernel.grid);
   a.integer(kernel.scratchBytes);
   a.integer(kernel.itemCost);
+  a.optional(kernel.gpu);
 }
 template <typename A> void fields(A &a, Field<A, Library> &library) {
   a.text(library.name);
@@ -140,7 +161,7 @@ template <typename A> void fields(A &a, Field<A, ResultInfo> &result) {
   a.text(result.sharding);
 }
 
-// The sections; constants and object are bytes.
+// The sections; constants, object and binary are bytes.
 template <typename A> void signatureFields(A &a, Field<A, Executable> &executable) {
   a.text(executable.name);
   a.text(executable.target.triple);

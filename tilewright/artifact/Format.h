@@ -2,7 +2,7 @@
 //
 //   0   magic       8 bytes
 //   8   version     u32
-//   12  sections    u32, always 5
+//   12  sections    u32, always 6
 //   16  fingerprint 16 bytes, of everything from byte 32 on
 //   32  size        u64, of the whole file
 //   40  table       for each section: number u32, zero u32, offset u64, size u64
@@ -10,7 +10,7 @@
 //
 // Numbers of the header are little endian. Within sections a number is LEB128,
 // a signed one zigzag; a string or list is its count and then its items, in the
-// order of Fields.h. Constants and object are as they are.
+// order of Fields.h. Constants, object and binary are as they are.
 #ifndef TILEWRIGHT_ARTIFACT_FORMAT_H
 #define TILEWRIGHT_ARTIFACT_FORMAT_H
 
@@ -26,10 +26,10 @@ namespace tilewright::artifact {
 inline constexpr std::string_view magic("\xF5TWX\r\n\x1A\n", 8);
 /// Raised by every change of Fields.h; a reader reads its own version only,
 /// because an executable can always be made again from the program.
-inline constexpr uint32_t formatVersion = 1;
+inline constexpr uint32_t formatVersion = 2;
 
-enum class Section : uint32_t { signature = 1, plan, constants, object, statistics };
-inline constexpr uint32_t sectionCount = 5;
+enum class Section : uint32_t { signature = 1, plan, constants, object, statistics, binary };
+inline constexpr uint32_t sectionCount = 6;
 
 inline constexpr size_t versionAt = 8, sectionCountAt = 12, fingerprintAt = 16, contentAt = 32,
                         sizeAt = 32, tableAt = 40, tableEntryBytes = 24;

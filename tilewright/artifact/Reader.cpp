@@ -62,6 +62,12 @@ public:
     emplace(value, which, std::index_sequence_for<Ts...>());
     std::visit([this](auto &held) { fields(*this, held); }, value);
   }
+  template <typename T> void optional(std::optional<T> &value) {
+    bool isThere = false;
+    number(isThere);
+    if (isThere && !cursor.failed())
+      fields(*this, value.emplace());
+  }
 
   /// Attributes contain attributes; the stack is spent on few of them.
   bool enter() {
@@ -79,10 +85,12 @@ private:
     if constexpr (std::is_same_v<T, Step>)
       return 4;
     else if constexpr (std::is_same_v<T, Operand> || std::is_same_v<T, Allocation> ||
-                       std::is_same_v<T, Kernel> || std::is_same_v<T, ResultInfo>)
+                       std::is_same_v<T, ResultInfo>)
       return 4;
-    else if constexpr (std::is_same_v<T, Parameter>)
+    else if constexpr (std::is_same_v<T, Parameter> || std::is_same_v<T, Kernel>)
       return 5;
+    else if constexpr (std::is_same_v<T, TensorMap>)
+      return 10;
     else if constexpr (std::is_same_v<T, Slice> || std::is_same_v<T, Library> ||
                        std::is_same_v<T, Attribute>)
       return 3;
@@ -186,11 +194,13 @@ Result<Executable> readExecutable(std::span<const std::byte> bytes) {
   TILEWRIGHT_TRY(
       readSection(sections[4], "statistics", [&](auto &a) { statisticsFields(a, result); }));
   // Before the large copies: what does not fit together is not worth them.
-  TILEWRIGHT_TRY(checkExecutable(result, sections[2].size(), sections[3].size()));
+  TILEWRIGHT_TRY(
+      checkExecutable(result, {sections[2].size(), sections[3].size(), sections[5].size()}));
   // A vector with an allocator of its own copies byte by byte: filled first, it is much faster.
   result.constants.resize(sections[2].size());
   std::copy_n(sections[2].data(), sections[2].size(), result.constants.data());
   result.object.assign(sections[3].data(), sections[3].data() + sections[3].size());
+  result.binary.assign(sections[5].data(), sections[5].data() + sections[5].size());
   return result;
 }
 

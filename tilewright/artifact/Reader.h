@@ -12,8 +12,8 @@
 namespace tilewright::artifact {
 
 /// Decodes and checks (see Check.h) an executable. Time and memory are linear
-/// in the size of the input, whatever it holds. Constants and object are copied
-/// once, into the Executable, where they are used.
+/// in the size of the input, whatever it holds. Constants, object and binary are
+/// copied once, into the Executable, where they are used.
 ///
 /// Fails with one of E5001 to E5019: what is broken, where, and what to do.
 /// That bytes are accepted does not make their object code harmless: load

@@ -43,6 +43,20 @@ TEST(ExecutableReader, GivesBackWhatWasWritten) {
   EXPECT_EQ(*read, sample);
 }
 
+TEST(ExecutableReader, GivesBackLaunchesOfAGpu) {
+  Executable sample = sampleGpuExecutable();
+  Bytes bytes = writeExecutable(sample);
+
+  Result<Executable> read = readExecutable(bytes);
+
+  ASSERT_TRUE(read.isOk()) << std::move(read).takeStatus().toString();
+  EXPECT_EQ(writeExecutable(*read), bytes);
+  sample.fingerprint = read->fingerprint;
+  EXPECT_EQ(*read, sample);
+  for (size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_FALSE(readExecutable(std::span(bytes).first(size)).isOk()) << size;
+}
+
 TEST(ExecutableReader, ConstantsAreReadyForKernels) {
   Result<Executable> read = readExecutable(sampleBytes());
   ASSERT_TRUE(read.isOk());
@@ -68,7 +82,7 @@ TEST(ExecutableReader, ForeignFilesAreToldFromExecutables) {
 TEST(ExecutableReader, NewerVersionNamesBoth) {
   Bytes bytes = sampleBytes();
   put(bytes, versionAt, formatVersion + 1);
-  expectFailure(bytes, Error::executableVersion, "has format 2, and this runtime reads 1");
+  expectFailure(bytes, Error::executableVersion, "has format 3, and this runtime reads 2");
 }
 
 TEST(ExecutableReader, TruncatedSaysHowMuchIsThere) {

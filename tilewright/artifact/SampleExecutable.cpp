@@ -64,4 +64,39 @@ Executable sampleExecutable() {
   return e;
 }
 
+Executable sampleGpuExecutable() {
+  Executable e;
+  e.name = "jit_gpu";
+  e.target = {std::string(gpuTriple), "sm_90a", {}};
+  const TensorType matrix{ElementType::f16, {64, 128}};
+  e.parameters = {{matrix, "device", Donation::none, ""}};
+  e.results = {{matrix, "device", none, ""}};
+  e.constants.resize(64, std::byte(7));
+  e.object.resize(100, std::byte(9));
+  e.binary.resize(50, std::byte(5));
+  e.allocations = {{Storage::parameter, 0, 16384, 0},
+                   {Storage::result, 0, 16384, 0},
+                   {Storage::constant, 0, 64, 0}};
+  GpuLaunch launch;
+  launch.grid = {4, 2, 1};
+  launch.block = {128, 1, 1};
+  launch.cluster = {2, 1, 1};
+  launch.sharedBytes = 65536;
+  launch.tensorMaps = {{0,
+                        ElementType::f16,
+                        {128, 64},
+                        {256},
+                        {64, 32},
+                        {1, 1},
+                        TensorMap::Interleave::none,
+                        TensorMap::Swizzle::bytes128,
+                        TensorMap::L2Promotion::bytes256,
+                        TensorMap::Fill::nan}};
+  e.kernels = {{"fusion_0", 1, 0, 0, std::move(launch)}};
+  e.blocks.resize(1);
+  e.blocks[0].steps = {
+      {LaunchStep{0, {{0, 0, 16384}, {2, 0, 64}, {1, 0, 16384}}}, "fusion.0", "train.py:3"}};
+  return e;
+}
+
 } // namespace tilewright::artifact

@@ -9,6 +9,8 @@ namespace tilewright::artifact {
 /// Every kind of step, storage, attribute and option; passes checkExecutable.
 /// The object is not object code.
 Executable sampleExecutable();
+/// The same of a GPU: a launch with a cluster and a tensor map. The object is not PTX.
+Executable sampleGpuExecutable();
 
 } // namespace tilewright::artifact
 

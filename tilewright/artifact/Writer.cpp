@@ -35,6 +35,11 @@ public:
     number(value.index());
     std::visit([this](const auto &held) { fields(*this, held); }, value);
   }
+  template <typename T> void optional(const std::optional<T> &value) {
+    number(value.has_value());
+    if (value)
+      fields(*this, *value);
+  }
   bool enter() { return true; }
   void leave() {}
 
@@ -57,7 +62,8 @@ std::vector<std::byte> writeExecutable(const Executable &executable) {
   planFields(plan, executable);
   statisticsFields(statistics, executable);
   const std::span<const std::byte> sections[sectionCount] = {
-      signature.out, plan.out, executable.constants, executable.object, statistics.out};
+      signature.out,     plan.out,       executable.constants,
+      executable.object, statistics.out, executable.binary};
 
   uint64_t offsets[sectionCount], end = headerBytes;
   for (uint32_t i = 0; i < sectionCount; ++i) {

@@ -3,17 +3,17 @@
 #include "tilewright/artifact/Writer.h"
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/sdy/SdyDialect.h"
+#include "tilewright/dialect/sm/SmDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/tile/TileDialect.h"
 #include "tilewright/driver/Costs.h"
-#include "tilewright/driver/Emit.h"
 #include "tilewright/driver/Stages.h"
+#include "tilewright/driver/TargetStages.h"
 #include "tilewright/import/Import.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
 #include "tilewright/target/cpu/Chip.h"
-#include "tilewright/target/cpu/Passes.h"
-#include "tilewright/target/cpu/Target.h"
+#include "tilewright/target/nvptx/Chip.h"
 #include "tilewright/transform/distribute/Replicate.h"
 #include "tilewright/transform/fuse/Passes.h"
 #include "tilewright/transform/schedule/Passes.h"
@@ -32,9 +32,6 @@
 
 #include <pthread.h>
 
-#include <algorithm>
-#include <thread>
-
 using namespace mlir;
 
 namespace tilewright::driver {
@@ -43,33 +40,26 @@ void registerCompilerDialects(DialectRegistry &registry) {
   registry.insert<affine::AffineDialect, arith::ArithDialect, complex::ComplexDialect,
                   func::FuncDialect, math::MathDialect, memref::MemRefDialect, quant::QuantDialect,
                   scf::SCFDialect, tensor::TensorDialect, exec::ExecDialect, sdy::SdyDialect,
-                  stablehlo::StablehloDialect, tile::TileDialect>();
+                  sm::SmDialect, stablehlo::StablehloDialect, tile::TileDialect>();
 }
 
-static Result<const cpu::Chip *> chipFor(const Options &options) {
-  const std::string &name = options.compile.cpu;
-  if (name.empty())
-    return &cpu::hostChip();
-  if (const cpu::Chip *chip = cpu::chipNamed(name))
-    return chip;
+Result<std::unique_ptr<TargetStages>> createTargetStages(const Options &options) {
+  if (auto stages = createCpuStages(options))
+    return stages;
+  if (auto stages = createGpuStages(options))
+    return stages;
   std::string known;
   for (const cpu::Chip &chip : cpu::chips())
     known += concat(known.empty() ? "" : ", ", chip.name);
-  return Status(Error::compileTarget, concat("compile.cpu is '", name, "'; known are ", known));
-}
-
-/// Threads that programs will run on, and that the code generator may use before: those of the
-/// runtime, which are as many as there are cores unless it is told otherwise.
-static int64_t threadsFor(const Options &options) {
-  if (options.runtime.threads > 0)
-    return options.runtime.threads;
-  return std::max<int64_t>(1, std::thread::hardware_concurrency());
+  for (const nvptx::Chip &chip : nvptx::chips())
+    known += concat(", ", chip.name);
+  return Status(Error::compileTarget,
+                concat("compile.target is '", options.compile.target, "'; known are ", known));
 }
 
 Result<artifact::Executable> compile(ModuleOp module, const CompileRequest &request) {
-  TILEWRIGHT_ASSIGN(const cpu::Chip *chip, chipFor(request.options));
-  const int64_t threads = threadsFor(request.options);
-  cpu::attachTarget(module, *chip, /*cores=*/threads);
+  TILEWRIGHT_ASSIGN(std::unique_ptr<TargetStages> target, createTargetStages(request.options));
+  target->attach(module);
 
   Stages stages(module, request, /*count=*/8);
   TILEWRIGHT_TRY(
@@ -81,34 +71,22 @@ Result<artifact::Executable> compile(ModuleOp module, const CompileRequest &requ
   const CostsByOp costs = countArithmetic(module);
   TILEWRIGHT_TRY(stages.run("fuse", [&](OpPassManager &passes) {
     fuse::buildFusePipeline(passes, request.options.fuse);
-    // Before kernels are made of fusions: those that products compute need none.
-    passes.addPass(cpu::createCpuFuseEpiloguesPass());
+    target->addFusePasses(passes);
   }));
   TILEWRIGHT_TRY(stages.run(
       "tile", [&](OpPassManager &passes) { passes.addPass(tile::createTileFusionsPass()); }));
   TILEWRIGHT_TRY(
-      stages.run("lower", [&](OpPassManager &passes) { cpu::buildLowerPipeline(passes); }));
+      stages.run("lower", [&](OpPassManager &passes) { target->addLowerPasses(passes); }));
   // The plan before the code: the code generator takes kernels apart.
   TILEWRIGHT_TRY(stages.run(
       "schedule", [&](OpPassManager &passes) { schedule::buildSchedulePipeline(passes); }));
 
   artifact::Executable executable;
   TILEWRIGHT_TRY(stages.run("code", [&]() -> Status {
-    cpu::CodegenOptions codegen;
-    codegen.threads = static_cast<unsigned>(threads);
-    TILEWRIGHT_ASSIGN(cpu::ObjectCode code, cpu::generateObject(module, *chip, codegen));
-    llvm::StringMap<KernelFacts> facts;
-    for (const cpu::KernelInfo &kernel : code.kernels)
-      facts[kernel.symbol] = {kernel.grid, kernel.scratchBytes, kernel.itemCost};
-    TILEWRIGHT_ASSIGN(executable, emitExecutable(module, facts));
-    executable.object = std::move(code.bytes);
+    TILEWRIGHT_ASSIGN(executable, target->generate(module));
     addCosts(executable, costs);
     return {};
   }));
-  executable.target.triple = cpu::triple;
-  executable.target.cpu = chip->name;
-  for (std::string_view feature : chip->features)
-    executable.target.features.emplace_back(feature);
   executable.replicas = request.replicas;
   executable.partitions = request.partitions;
   if (!request.name.empty())

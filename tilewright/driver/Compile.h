@@ -44,7 +44,7 @@ struct CompileRequest {
 /// Every dialect that a stage reads or makes.
 void registerCompilerDialects(mlir::DialectRegistry &registry);
 
-/// Compiles a portable artifact for the chip of `options.compile.cpu`, this
+/// Compiles a portable artifact for the machine of `options.compile.target`, this
 /// machine's if empty. Needs a deep stack for deep programs; see runOnLargeStack.
 ///
 /// Fails with E1xxx when the artifact is not a program, E2xxx and E4xxx when a

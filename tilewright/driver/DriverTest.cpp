@@ -62,7 +62,7 @@ TEST_F(Driver, AnExecutableHasTheSignatureOfTheProgram) {
 }
 
 TEST_F(Driver, AnUnknownChipIsAnsweredWithTheKnownOnes) {
-  request.options.compile.cpu = "x86-64-v9";
+  request.options.compile.target = "x86-64-v9";
   Status status = compileText("func.func @main() { return }").takeStatus();
   EXPECT_EQ(status.error(), Error::compileTarget);
   EXPECT_THAT(status.message(), HasSubstr("x86-64-v4"));

@@ -8,9 +8,13 @@
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/TypeSwitch.h"
+
+#include <bit>
+#include <cmath>
 
 using namespace mlir;
 
@@ -47,7 +51,7 @@ public:
   Result<std::vector<Tensor>> run(const std::vector<Tensor> &inputs);
 
 private:
-  Status runPoint();
+  Status runBlock(Block &block);
   Status runOp(mlir::Operation &op);
 
   Status evaluate(tile::LoadOp op);
@@ -59,6 +63,7 @@ private:
   Status evaluate(tile::DotOp op);
   Status evaluate(tile::IotaOp op);
   Status evaluate(tile::GatherOp op);
+  Status evaluate(scf::ForOp loop);
   Status evaluateScalar(mlir::Operation &op);
 
   /// A tile of the value's type, to be written.
@@ -125,7 +130,7 @@ Result<std::vector<Tensor>> KernelRun::run(const std::vector<Tensor> &inputs) {
     do {
       for (auto [coordinate, value] : llvm::zip_equal(kernel.getCoordinates(), point))
         scalars[coordinate] = Scalar::ofSigned(value);
-      TILEWRIGHT_TRY(runPoint());
+      TILEWRIGHT_TRY(runBlock(kernel.getBlock()));
     } while (next(point, kernel.getGrid()));
   }
 
@@ -139,16 +144,51 @@ Result<std::vector<Tensor>> KernelRun::run(const std::vector<Tensor> &inputs) {
   return outputs;
 }
 
-Status KernelRun::runPoint() {
-  for (mlir::Operation &op : kernel.getBlock().without_terminator())
+Status KernelRun::runBlock(Block &block) {
+  for (mlir::Operation &op : block.without_terminator())
     TILEWRIGHT_TRY(runOp(op));
+  return Status();
+}
+
+Status KernelRun::evaluate(scf::ForOp loop) {
+  // What one turn leaves is what the next begins with: all of it is read before any of it is
+  // written.
+  auto carry = [&](ValueRange from, ValueRange to) {
+    std::vector<Tensor> movedTiles(from.size());
+    std::vector<Scalar> movedScalars(from.size());
+    for (auto [i, value] : llvm::enumerate(from)) {
+      if (isa<ShapedType>(value.getType()))
+        movedTiles[i] = tiles[value];
+      else
+        movedScalars[i] = scalars[value];
+    }
+    for (auto [i, value] : llvm::enumerate(to)) {
+      if (isa<ShapedType>(value.getType()))
+        tiles[value] = std::move(movedTiles[i]);
+      else
+        scalars[value] = movedScalars[i];
+    }
+  };
+  const int64_t begin = scalars[loop.getLowerBound()].i, end = scalars[loop.getUpperBound()].i;
+  const int64_t step = scalars[loop.getStep()].i;
+  if (step <= 0)
+    return Status(Error::interpretOp, concat("a loop of a kernel has the step ", step));
+  carry(loop.getInitArgs(), loop.getRegionIterArgs());
+  for (int64_t i = begin; i < end; i += step) {
+    TILEWRIGHT_TRY(context.countSteps(1));
+    scalars[loop.getInductionVar()] = Scalar::ofSigned(i);
+    TILEWRIGHT_TRY(runBlock(*loop.getBody()));
+    carry(loop.getBody()->getTerminator()->getOperands(), loop.getRegionIterArgs());
+  }
+  carry(loop.getRegionIterArgs(), loop.getResults());
   return Status();
 }
 
 Status KernelRun::runOp(mlir::Operation &op) {
   return llvm::TypeSwitch<mlir::Operation *, Status>(&op)
       .Case<tile::LoadOp, tile::StoreOp, tile::ViewOp, tile::MapOp, tile::ReduceOp, tile::ScanOp,
-            tile::DotOp, tile::IotaOp, tile::GatherOp>([&](auto op) { return evaluate(op); })
+            tile::DotOp, tile::IotaOp, tile::GatherOp, scf::ForOp>(
+          [&](auto op) { return evaluate(op); })
       .Case<affine::AffineApplyOp>([&](affine::AffineApplyOp apply) -> Status {
         Index operands;
         for (Value operand : apply.getMapOperands())
@@ -376,6 +416,13 @@ Status KernelRun::evaluate(tile::ScanOp op) {
   return Status();
 }
 
+/// Ten bits of mantissa, ties away from zero.
+static float roundToTf32(float value) {
+  if (!std::isfinite(value))
+    return value;
+  return std::bit_cast<float>((std::bit_cast<uint32_t>(value) + 0x1000) & ~uint32_t(0x1FFF));
+}
+
 Status KernelRun::evaluate(tile::DotOp op) {
   TILEWRIGHT_ASSIGN(Tensor * defined, define(op.getResult()));
   const Tensor lhs = tiles[op.getLhs()], rhs = tiles[op.getRhs()], acc = tiles[op.getAcc()];
@@ -394,7 +441,9 @@ Status KernelRun::evaluate(tile::DotOp op) {
   auto element = [&](const Tensor &tensor, Value operand, Value scale, ArrayRef<int64_t> at,
                      const auto &widen, size_t dim) {
     const Scalar value = tensor.at(flat(at, shapeOf(operand)));
-    const Scalar wide = widen(value, value, value);
+    Scalar wide = widen(value, value, value);
+    if (op.getTf32())
+      wide = Scalar::ofReal(roundToTf32(static_cast<float>(wide.r)));
     if (!scale)
       return wide;
     Index block(at);

@@ -25,9 +25,9 @@ static Status deletedStatus(std::string_view use) {
 }
 
 Buffer::Buffer(std::shared_ptr<const TensorType> type, size_t bytes, Memory &memory,
-               std::shared_ptr<Storage> storage, Event definition)
+               std::shared_ptr<Storage> storage, Event definition, bool inOrder)
     : tensor(std::move(type)), bytes(bytes), place(&memory), defined(std::move(definition)),
-      storage(std::move(storage)) {}
+      inOrder(inOrder), storage(std::move(storage)) {}
 
 Buffer::~Buffer() = default;
 
@@ -67,7 +67,7 @@ Result<std::unique_ptr<Buffer>> Buffer::fromHost(const HostBuffer &host, Memory 
   const bool mayAlias = host.semantics == HostBufferSemantics::immutableZeroCopy ||
                         host.semantics == HostBufferSemantics::mutableZeroCopy;
   if (mayAlias && dense && bytes > 0 &&
-      reinterpret_cast<uintptr_t>(source) % bufferAlignment == 0 && memory.isHostMemory()) {
+      reinterpret_cast<uintptr_t>(source) % bufferAlignment == 0 && memory.canAdoptHostBytes()) {
     std::function<void()> giveBack;
     if (done) {
       auto promise = std::make_shared<Promise>();
@@ -82,16 +82,34 @@ Result<std::unique_ptr<Buffer>> Buffer::fromHost(const HostBuffer &host, Memory 
 
   TILEWRIGHT_ASSIGN(Allocator::Block block, memory.allocate(bytes, {"host array", type}));
   trace::Span span("copy", "host to device");
-  ThreadPool *pool = &memory.client().threadPool();
-  if (dense)
-    copyDense(block.data(), source, bytes, pool);
-  else
-    copyStrided(block.data(), denseStrides(host.type.dims, elementBytes), source, host.byteStrides,
-                host.type.dims, elementBytes, pool);
+  ThreadPool &pool = memory.client().threadPool();
+  // What the host cannot write in place is packed where the device can take it from.
+  Place from = {source, nullptr};
+  Allocator::Block packed;
+  if (!dense) {
+    std::byte *to = block.data();
+    if (!memory.isHostMemory()) {
+      Memory &pinned = *memory.device().memoryOfKind(pinnedHostKind);
+      TILEWRIGHT_ASSIGN(packed, pinned.allocate(bytes, {"packed host array", type}));
+      to = packed.data();
+      from = {to, &pinned};
+    }
+    copyStrided(to, denseStrides(host.type.dims, elementBytes), source, host.byteStrides,
+                host.type.dims, elementBytes, &pool);
+  }
+  Event arrived;
+  if (bytes > 0 && (dense || packed.data()))
+    arrived = memory.client().backend().copy({block.data(), &memory}, from, bytes, pool);
+  if (arrived.isFailed())
+    return arrived.status();
+  auto storage = std::make_shared<Storage>(std::move(block));
+  if (!arrived.isReady()) // both stay until nobody writes or reads them
+    arrived.onReady(
+        [storage, kept = std::make_shared<Allocator::Block>(std::move(packed))](const Status &) {});
   if (done)
     *done = Event();
-  return std::unique_ptr<Buffer>(new Buffer(std::move(type), bytes, memory,
-                                            std::make_shared<Storage>(std::move(block)), Event()));
+  return std::unique_ptr<Buffer>(new Buffer(std::move(type), bytes, memory, std::move(storage),
+                                            std::move(arrived), /*inOrder=*/true));
 }
 
 Result<std::unique_ptr<Buffer>> Buffer::uninitialized(TensorType type, Memory &memory,
@@ -158,36 +176,53 @@ std::optional<Storage::Reading> Buffer::read() const {
   return Storage::Reading(storage);
 }
 
-/// Runs `copy` after the definition: now if that has happened, else on the transfer stream. The
-/// event fails as the definition does.
+/// Calls `copy`, which gives an Event, after the definition of bytes in `place`: now if that has
+/// happened and the host can read them, else on the transfer stream. The event fails as the
+/// definition or the copy does.
 template <typename Copy>
-static Event copyWhenDefined(const Event &definition, Client &client, Storage::Reading reading,
+static Event copyWhenDefined(const Event &definition, const Memory &place, Storage::Reading reading,
                              Copy copy) {
-  if (definition.isReady()) {
-    if (definition.isFailed())
-      return definition;
-    copy(reading.data());
-    return Event();
-  }
+  if (definition.isFailed())
+    return definition;
   struct Pending {
     Promise promise;
     std::optional<Storage::Reading> reading;
     Copy copy;
-  };
-  auto pending = std::make_shared<Pending>(Promise(), std::move(reading), std::move(copy));
-  Event done = pending->promise.event();
-  definition.onReady([pending, &client](const Status &status) {
-    if (!status.isOk()) {
-      pending->reading.reset();
-      return pending->promise.complete(copyOf(status));
+    void finish(const Status &status) {
+      reading.reset();
+      promise.complete(copyOf(status));
     }
-    client.transferStream().enqueue([pending] {
-      pending->copy(pending->reading->data());
-      pending->reading.reset();
-      pending->promise.complete();
+  };
+  if (definition.isReady() && place.isHostMemory()) {
+    Event done = copy(reading.data());
+    if (done.isReady())
+      return done;
+    auto pending = std::make_shared<Pending>(Promise(), std::move(reading), std::move(copy));
+    Event finished = pending->promise.event();
+    done.onReady([pending](const Status &status) { pending->finish(status); });
+    return finished;
+  }
+  auto pending = std::make_shared<Pending>(Promise(), std::move(reading), std::move(copy));
+  Event finished = pending->promise.event();
+  definition.onReady([pending, &stream = place.device().transferStream()](const Status &status) {
+    if (!status.isOk())
+      return pending->finish(status);
+    stream.enqueue([pending] {
+      pending->copy(pending->reading->data()).onReady([pending](const Status &status) {
+        pending->finish(status);
+      });
     });
   });
-  return done;
+  return finished;
+}
+
+static Event copyToHost(std::byte *to, const std::byte *from, size_t bytes, const Memory &place) {
+  if (bytes == 0)
+    return Event();
+  trace::Span span("copy", "device to host");
+  Client &client = place.client();
+  return client.backend().copy({to, nullptr}, {const_cast<std::byte *>(from), &place}, bytes,
+                               client.threadPool());
 }
 
 Result<Event> Buffer::toHost(void *destination, size_t size,
@@ -212,22 +247,36 @@ Result<Event> Buffer::toHost(void *destination, size_t size,
   std::optional<Storage::Reading> reading = read();
   if (!reading)
     return deletedStatus("read");
-  Client &client = place->client();
   auto *to = static_cast<std::byte *>(destination);
   const size_t elementBytes = numerics::storageBytes(elementType());
   std::vector<int64_t> toStrides = denseStrides(dims(), elementBytes, minorToMajor);
   if (isDense(toStrides, dims(), elementBytes))
-    return copyWhenDefined(defined, client, std::move(*reading),
-                           [to, bytes = bytes, &client](const std::byte *from) {
-                             trace::Span span("copy", "device to host");
-                             copyDense(to, from, bytes, &client.threadPool());
+    return copyWhenDefined(defined, *place, std::move(*reading),
+                           [to, bytes = bytes, place = place](const std::byte *from) {
+                             return copyToHost(to, from, bytes, *place);
                            });
-  return copyWhenDefined(defined, client, std::move(*reading),
+  return copyWhenDefined(defined, *place, std::move(*reading),
                          [to, type = tensor, toStrides = std::move(toStrides), elementBytes,
-                          &client](const std::byte *from) {
-                           trace::Span span("copy", "device to host");
+                          bytes = bytes, place = place](const std::byte *from) -> Event {
+                           // The host reorders, so it needs bytes that it can read.
+                           Allocator::Block packed;
+                           if (!place->isHostMemory()) {
+                             Result<Allocator::Block> block =
+                                 place->device()
+                                     .memoryOfKind(pinnedHostKind)
+                                     ->allocate(bytes, {"array to reorder", type});
+                             if (!block.isOk())
+                               return Event::failed(std::move(block).takeStatus());
+                             packed = *std::move(block);
+                             Event copied = copyToHost(packed.data(), from, bytes, *place);
+                             if (Status status = copied.await(); !status.isOk())
+                               return copied;
+                             from = packed.data();
+                           }
+                           trace::Span span("copy", "reorder on the host");
                            copyStrided(to, toStrides, from, denseStrides(type->dims, elementBytes),
-                                       type->dims, elementBytes, &client.threadPool());
+                                       type->dims, elementBytes, &place->client().threadPool());
+                           return Event();
                          });
 }
 
@@ -238,13 +287,11 @@ Result<Event> Buffer::toHostRaw(void *destination, size_t offset, size_t size) c
   std::optional<Storage::Reading> reading = read();
   if (!reading)
     return deletedStatus("read");
-  Client &client = place->client();
-  return copyWhenDefined(
-      defined, client, std::move(*reading),
-      [to = static_cast<std::byte *>(destination), offset, size, &client](const std::byte *from) {
-        trace::Span span("copy", "device to host");
-        copyDense(to, from + offset, size, &client.threadPool());
-      });
+  return copyWhenDefined(defined, *place, std::move(*reading),
+                         [to = static_cast<std::byte *>(destination), offset, size,
+                          place = place](const std::byte *from) {
+                           return copyToHost(to, from + offset, size, *place);
+                         });
 }
 
 Result<std::unique_ptr<Buffer>> Buffer::copyTo(Memory &memory) const {
@@ -255,12 +302,17 @@ Result<std::unique_ptr<Buffer>> Buffer::copyTo(Memory &memory) const {
     return failed(*tensor, memory, defined.status());
   TILEWRIGHT_ASSIGN(Allocator::Block block, memory.allocate(bytes, {"copy", tensor}));
   auto storage = std::make_shared<Storage>(std::move(block));
-  Client &client = memory.client();
-  Event done = copyWhenDefined(defined, client, std::move(*reading),
-                               [storage, bytes = bytes, &client](const std::byte *from) {
-                                 trace::Span span("copy", "device to device");
-                                 copyDense(storage->data(), from, bytes, &client.threadPool());
-                               });
+  Event done =
+      copyWhenDefined(defined, *place, std::move(*reading),
+                      [storage, bytes = bytes, place = place, &memory](const std::byte *from) {
+                        if (bytes == 0)
+                          return Event();
+                        trace::Span span("copy", "device to device");
+                        Client &client = memory.client();
+                        return client.backend().copy({storage->data(), &memory},
+                                                     {const_cast<std::byte *>(from), place}, bytes,
+                                                     client.threadPool());
+                      });
   return std::unique_ptr<Buffer>(
       new Buffer(tensor, bytes, memory, std::move(storage), std::move(done)));
 }

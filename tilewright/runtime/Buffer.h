@@ -103,7 +103,7 @@ public:
 private:
   friend class LoadedExecutable;
   Buffer(std::shared_ptr<const TensorType> type, size_t bytes, Memory &memory,
-         std::shared_ptr<Storage> storage, Event definition);
+         std::shared_ptr<Storage> storage, Event definition, bool inOrder = false);
   /// For work on the device's stream. Null if released.
   std::shared_ptr<Storage> hold() const;
   /// For work beside it.
@@ -116,6 +116,8 @@ private:
   const size_t bytes;
   Memory *const place;
   const Event defined;
+  /// What is started later on the device's stream comes after the definition, whenever that is.
+  const bool inOrder;
 
   /// The launch that last donated it, to see that no other argument of it is the same buffer.
   std::atomic<int64_t> donatedBy = 0;

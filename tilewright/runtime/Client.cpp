@@ -38,29 +38,12 @@ Result<std::unique_ptr<Client>> Client::create(const ClientOptions &options,
   client->pool = std::make_unique<ThreadPool>(static_cast<unsigned>(threads));
   client->meetings = std::make_unique<collective::LocalCollectives>(
       std::chrono::seconds(options.runtime.collectiveTimeout));
-  client->transfers = std::make_unique<Stream>("copies", static_cast<size_t>(1) << 20);
-
-  // Devices of one process share the host's memory, so they share its limit.
-  int64_t limit = options.runtime.memoryLimit;
-  if (limit == 0)
-    limit = client->kind->defaultMemoryLimit();
-  std::vector<std::shared_ptr<Allocator>> allocators;
-  for (std::string_view kind : {deviceKind, pinnedHostKind}) {
-    if (!allocators.empty() && client->kind->isHostMemory(deviceKind) &&
-        client->kind->isHostMemory(kind)) {
-      allocators.push_back(allocators.front());
-      continue;
-    }
-    allocators.push_back(std::make_shared<Allocator>(
-        client->kind->rawMemory(kind), Allocator::Limits{limit, options.runtime.cacheBytes}));
-  }
   for (const DeviceDescription &description : client->kind->devices())
-    client->addDevice(description, allocators);
+    client->addDevice(description);
   return client;
 }
 
-void Client::addDevice(const DeviceDescription &description,
-                       std::span<const std::shared_ptr<Allocator>> allocators) {
+void Client::addDevice(const DeviceDescription &description) {
   std::unique_ptr<Device> device(new Device);
   device->localNumber = static_cast<int>(ownedDevices.size());
   device->process = options.processIndex;
@@ -74,6 +57,15 @@ void Client::addDevice(const DeviceDescription &description,
   device->owner = this;
   device->queue =
       std::make_unique<Stream>(device->text, static_cast<size_t>(options.runtime.maxInFlight));
+  device->transfers = std::make_unique<Stream>(concat("copies of ", device->text), size_t(1) << 20);
+  auto makeAllocator = [&](std::string_view memoryKind) {
+    const auto place = static_cast<size_t>(device->localNumber);
+    int64_t limit = options.runtime.memoryLimit;
+    if (limit == 0)
+      limit = kind->defaultMemoryLimit(memoryKind, place);
+    return std::make_shared<Allocator>(kind->rawMemory(memoryKind, place),
+                                       Allocator::Limits{limit, options.runtime.cacheBytes});
+  };
   int kindNumber = 0;
   for (std::string_view memoryKind : {deviceKind, pinnedHostKind}) {
     std::unique_ptr<Memory> memory(new Memory);
@@ -86,7 +78,14 @@ void Client::addDevice(const DeviceDescription &description,
     memory->owner = this;
     memory->home = device.get();
     memory->reachableBy = {device.get()};
-    memory->source = allocators[static_cast<size_t>(kindNumber)];
+    memory->adopts = kind->canAdoptHostBytes(memoryKind);
+    // Devices of one process share the host's memory, so they share its limit.
+    if (!memory->isHost)
+      memory->source = makeAllocator(memoryKind);
+    else if (hostMemory)
+      memory->source = hostMemory;
+    else
+      memory->source = hostMemory = makeAllocator(memoryKind);
     memory->account = memory->source->openAccount();
     device->reachable.push_back(memory.get());
     localMemories.push_back(memory.get());
@@ -103,13 +102,19 @@ Client::~Client() {
   // Programs first: their ends may still ask for copies.
   for (const std::unique_ptr<Device> &device : ownedDevices)
     device->queue.reset();
-  transfers.reset();
+  kind->drain();
+  for (const std::unique_ptr<Device> &device : ownedDevices)
+    device->transfers.reset();
+  kind->drain();
 }
 
 void Client::drain() {
   for (Device *device : localDevices)
     device->stream().drain();
-  transfers->drain();
+  kind->drain(); // the ends of programs may ask for copies
+  for (Device *device : localDevices)
+    device->transferStream().drain();
+  kind->drain();
 }
 
 Device *Client::deviceWithId(int id) const {

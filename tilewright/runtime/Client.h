@@ -55,8 +55,6 @@ public:
 
   ThreadPool &threadPool() { return *pool; }
   Backend &backend() { return *kind; }
-  /// For copies that wait for something: not for a device's stream, which has programs to run.
-  Stream &transferStream() { return *transfers; }
   collective::LocalCollectives &collectives() { return *meetings; }
 
   /// The first devices in order, one for each (replica, partition).
@@ -75,8 +73,7 @@ public:
 private:
   friend class LoadedExecutable;
   explicit Client(const ClientOptions &options) : options(options) {}
-  void addDevice(const DeviceDescription &description,
-                 std::span<const std::shared_ptr<Allocator>> allocators);
+  void addDevice(const DeviceDescription &description);
 
   const ClientOptions options;
   std::string name, version;
@@ -87,7 +84,7 @@ private:
   std::vector<std::unique_ptr<Memory>> ownedMemories;
   std::vector<Device *> allDevices, localDevices;
   std::vector<Memory *> localMemories;
-  std::unique_ptr<Stream> transfers;
+  std::shared_ptr<Allocator> hostMemory; // of all devices
   std::atomic<int64_t> nextRun = 1;
   /// Held while one launch is queued on several devices: two launches come in the same order on
   /// all.

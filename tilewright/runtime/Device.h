@@ -47,16 +47,22 @@ public:
 
   /// Where programs on it run. Only for addressable devices.
   Stream &stream() const { return *queue; }
+  /// For copies that wait for something: the stream has programs to run.
+  Stream &transferStream() const { return *transfers; }
 
 private:
   friend class Client;
+  friend class LoadedExecutable;
   Device() = default;
   int number = 0, localNumber = 0, process = 0;
   std::string kindName, text, debugText;
   std::vector<DeviceAttribute> facts;
   Client *owner = nullptr;
   std::vector<Memory *> reachable;
-  std::unique_ptr<Stream> queue;
+  std::unique_ptr<Stream> queue, transfers;
+  /// Temporaries of the program that was queued last, if it is still under way: the device keeps
+  /// the order of programs, so the next one may have them. Used on the stream's turn only.
+  std::weak_ptr<Allocator::Block> arenas[2];
 };
 
 } // namespace tilewright::runtime

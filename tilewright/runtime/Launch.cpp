@@ -1,7 +1,6 @@
 #include "tilewright/runtime/Launch.h"
 #include "tilewright/runtime/Client.h"
 #include "tilewright/runtime/Storage.h"
-#include "tilewright/runtime/StridedCopy.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
 
@@ -41,8 +40,10 @@ LoadedExecutable::makeLaunch(size_t local, std::span<Buffer *const> arguments,
     launch->pointers.push_back(storage->data());
     launch->arguments.push_back(std::move(storage));
     const Event &definition = arguments[i]->definition();
-    if (!definition.isReady() || definition.isFailed())
-      launch->waits.push_back(definition);
+    if (!definition.isReady() || definition.isFailed()) {
+      const bool isQueuedBefore = arguments[i]->inOrder && client.backend().isStreamOrdered();
+      (isQueuedBefore ? launch->inherited : launch->waits).push_back(definition);
+    }
   }
 
   launch->results.resize(facts->results.size());
@@ -88,50 +89,80 @@ LoadedExecutable::makeLaunch(size_t local, std::span<Buffer *const> arguments,
   return launch;
 }
 
-/// On the stream's turn. Does not touch `promise`.
-Status LoadedExecutable::Launch::run() {
+/// On the stream's turn, as the rest. Does not touch `promise`.
+Event LoadedExecutable::Launch::start() {
+  Result<Event> result = run();
+  Event own = result.isOk() ? *std::move(result) : Event::failed(std::move(result).takeStatus());
+  if (inherited.empty())
+    return own;
+  inherited.push_back(std::move(own));
+  return Event::all(inherited);
+}
+
+Status LoadedExecutable::Launch::takeArenas() {
+  LoadedExecutable &self = *executable;
+  Device &device = *self.localDevices[local];
+  for (uint8_t space = 0; space < 2; ++space) {
+    const auto bytes = static_cast<size_t>(self.program->arenaBytes[space]);
+    // Taken away while a run begins: a run inside of it must not have the same.
+    std::shared_ptr<Allocator::Block> before = device.arenas[space].lock();
+    device.arenas[space].reset();
+    if (bytes == 0)
+      continue;
+    if (before && before->size() >= bytes) {
+      arenas[space] = std::move(before);
+      continue;
+    }
+    TILEWRIGHT_ASSIGN(
+        Allocator::Block block,
+        device.memories()[space]->allocate(bytes, {"temporaries", nullptr, self.facts->name}));
+    arenas[space] = std::make_shared<Allocator::Block>(std::move(block));
+  }
+  return Status();
+}
+
+Result<Event> LoadedExecutable::Launch::run() {
   for (const Event &event : waits)
     TILEWRIGHT_TRY(event.await());
+  for (const Event &event : inherited)
+    if (event.isFailed())
+      return event.status();
   LoadedExecutable &self = *executable;
   trace::Span span("program", self.program->name);
-  const Device &device = *self.localDevices[local];
+  Device &device = *self.localDevices[local];
   for (const Copy &copy : copies)
-    copyDense(pointers[copy.parameter], arguments[copy.parameter]->data(), copy.bytes,
-              &self.client.threadPool());
+    TILEWRIGHT_TRY(self.client.backend().copyInOrder(device, pointers[copy.parameter],
+                                                     arguments[copy.parameter]->data(), copy.bytes,
+                                                     self.client.threadPool()));
 
   const size_t parameterCount = arguments.size();
   ProgramRun run{std::span(pointers).first(parameterCount),
                  std::span(pointers).subspan(parameterCount),
                  {nullptr, nullptr},
                  self.client.threadPool()};
-  Allocator::Block arenas[2];
-  for (uint8_t space = 0; space < 2; ++space) {
-    const int64_t bytes = self.program->arenaBytes[space];
-    if (bytes == 0)
-      continue;
-    TILEWRIGHT_ASSIGN(arenas[space],
-                      device.memories()[space]->allocate(
-                          static_cast<size_t>(bytes), {"temporaries", nullptr, self.facts->name}));
-    run.arenas[space] = arenas[space].data();
-  }
+  TILEWRIGHT_TRY(takeArenas());
+  for (uint8_t space = 0; space < 2; ++space)
+    run.arenas[space] = arenas[space] ? arenas[space]->data() : nullptr;
   run.replica = self.localIds[local].replica;
   run.partition = self.localIds[local].partition;
-  run.device = self.localDevices[local];
+  run.device = &device;
   run.runId = runId;
   run.communicator = communicator.get();
   run.userContext = userContext;
 
   const auto begin = std::chrono::steady_clock::now();
-  Status status = self.code->run(run);
+  Event done = self.code->run(run);
   const int64_t took = (std::chrono::steady_clock::now() - begin).count();
   // Down at once, up slowly: one run that was interrupted says little about the next.
   const int64_t before = self.measured.load(std::memory_order_relaxed);
   self.measured.store(before < 0 || took < before ? took : before + (took - before) / 4,
                       std::memory_order_relaxed);
-  if (status.isOk())
-    return status;
-  return std::move(status).during(
-      concat("running '", self.program->name, "' on ", device.toString()));
+  if (done.isFailed())
+    return done.status().during(
+        concat("running '", self.program->name, "' on ", device.toString()));
+  for (uint8_t space = 0; space < 2 && !done.isReady(); ++space)
+    device.arenas[space] = arenas[space];
+  return done;
 }
 
 /// Gives everything back, then tells those who wait: who is told finds the memory free.
@@ -142,8 +173,11 @@ void LoadedExecutable::Launch::finish(Status status) {
     communicator.reset();
   }
   waits.clear();
+  inherited.clear();
   arguments.clear();
   results.clear();
+  for (std::shared_ptr<Allocator::Block> &arena : arenas)
+    arena.reset();
   if (promise)
     promise->complete(std::move(status));
 }

@@ -33,6 +33,8 @@ struct LoadedExecutable::Launch {
   void *userContext = nullptr;
   /// What must have happened before it can begin.
   std::vector<Event> waits;
+  /// Definitions of arguments that the device puts before it; it fails as they do.
+  std::vector<Event> inherited;
   /// Arguments and results; kept until it ends.
   std::vector<std::shared_ptr<Storage>> arguments, results;
   std::vector<std::byte *> pointers; // of parameters, then of results
@@ -42,10 +44,15 @@ struct LoadedExecutable::Launch {
     size_t bytes;
   };
   std::vector<Copy> copies; // of arguments[parameter] to pointers[parameter]
+  std::shared_ptr<Allocator::Block> arenas[2];
   std::unique_ptr<collective::Communicator> communicator;
   std::optional<Promise> promise;
 
-  Status run();
+  /// Runs it, or queues it on the device; the event says how it, or what it is computed from,
+  /// ended.
+  Event start();
+  Result<Event> run();
+  Status takeArenas();
   void finish(Status status);
 };
 

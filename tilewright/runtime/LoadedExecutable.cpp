@@ -72,7 +72,7 @@ Status LoadedExecutable::prepare() {
     for (const artifact::Step &step : block.steps)
       facts->hasCollectives |= std::holds_alternative<artifact::CollectiveStartStep>(step.action);
 
-  TILEWRIGHT_ASSIGN(code, client.backend().load(program, client.threadPool()));
+  TILEWRIGHT_ASSIGN(code, client.backend().load(program, localDevices, client.threadPool()));
   return Status();
 }
 
@@ -123,7 +123,7 @@ std::vector<std::unique_ptr<Buffer>> LoadedExecutable::makeResults(Launch &launc
   for (size_t i = 0; i < facts->results.size(); ++i) {
     const Facts::ResultFacts &result = facts->results[i];
     results.emplace_back(new Buffer(result.type, result.bytes, *result.memories[launch.local],
-                                    launch.results[i], definition));
+                                    launch.results[i], definition, /*inOrder=*/true));
   }
   return results;
 }
@@ -147,7 +147,9 @@ void LoadedExecutable::enqueue(std::vector<std::unique_ptr<Launch>> launches) {
   for (std::unique_ptr<Launch> &launch : launches) {
     Stream &stream = localDevices[launch->local]->stream();
     std::shared_ptr<Launch> shared = std::move(launch); // a Task must be copyable
-    auto task = [shared] { shared->finish(shared->run()); };
+    auto task = [shared] {
+      shared->start().onReady([shared](const Status &status) { shared->finish(copyOf(status)); });
+    };
     // The calling thread's own stream runs it at once, and may then wait for the others.
     if (stream.isInside())
       own.emplace_back(&stream, std::move(task));
@@ -208,12 +210,22 @@ Result<Execution> LoadedExecutable::execute(std::span<const std::span<Buffer *co
                                     assignment.replicas * assignment.partitions);
 
   if (shouldRunHere(*launches.front())) {
-    Launch &launch = *launches.front();
     if (Stream::Turn turn(localDevices.front()->stream()); turn) {
-      Event done = Event::failed(launch.run());
-      execution.results.push_back(makeResults(launch, done));
+      std::shared_ptr<Launch> launch = std::move(launches.front());
+      Event done = launch->start();
+      if (!client.runtimeOptions().asynchronous)
+        (void)done.await();
+      if (!done.isReady()) {
+        launch->promise.emplace();
+        Event finished = launch->promise->event();
+        execution.results.push_back(makeResults(*launch, finished));
+        execution.done.push_back(std::move(finished));
+        done.onReady([launch](const Status &status) { launch->finish(copyOf(status)); });
+        return execution;
+      }
+      execution.results.push_back(makeResults(*launch, done));
       execution.done.push_back(std::move(done));
-      launch.finish(Status());
+      launch->finish(Status());
       return execution;
     }
   }

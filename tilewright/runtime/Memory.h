@@ -41,6 +41,8 @@ public:
 
   /// The bytes are the host's own: they can be read in place.
   bool isHostMemory() const { return isHost; }
+  /// Bytes of the host can be used as a buffer in this memory.
+  bool canAdoptHostBytes() const { return adopts; }
 
   Result<Allocator::Block> allocate(size_t bytes, Label label) const {
     return source->allocate(bytes, account, std::move(label));
@@ -52,7 +54,7 @@ private:
   friend class Client;
   Memory() = default;
   int number = 0, kindNumber = 0;
-  bool isHost = false;
+  bool isHost = false, adopts = false;
   std::string name, text, debugText;
   Client *owner = nullptr;
   Device *home = nullptr;

@@ -33,16 +33,17 @@ public:
   std::vector<DeviceDescription> devices() const override {
     return std::vector<DeviceDescription>(static_cast<size_t>(deviceCount), {"test", {}});
   }
-  std::unique_ptr<RawMemory> rawMemory(std::string_view) override {
+  std::unique_ptr<RawMemory> rawMemory(std::string_view, size_t) override {
     return std::make_unique<cpu::HostMemory>(false);
   }
   bool isHostMemory(std::string_view) const override { return true; }
-  int64_t defaultMemoryLimit() const override { return int64_t(1) << 30; }
+  int64_t defaultMemoryLimit(std::string_view, size_t) const override { return int64_t(1) << 30; }
   Result<std::unique_ptr<DeviceProgram>>
-  load(std::shared_ptr<const artifact::Executable> executable, ThreadPool &) override {
+  load(std::shared_ptr<const artifact::Executable> executable, std::span<Device *const>,
+       ThreadPool &) override {
     struct Program final : DeviceProgram {
       TestPrograms::Entry entry;
-      Status run(const ProgramRun &run) override { return entry.function(run); }
+      Event run(const ProgramRun &run) override { return Event::failed(entry.function(run)); }
       int64_t estimatedNanoseconds() const override { return entry.estimate; }
     };
     auto found = programs->byName.find(executable->name);

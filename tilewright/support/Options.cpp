@@ -101,6 +101,9 @@ Status Options::set(std::string_view name, std::string_view value) {
 }
 
 Status Options::setFromEnvironment() {
+  // The one that everybody needs has a short name as well; the long one is stronger.
+  if (const char *text = std::getenv("TILEWRIGHT_TARGET"))
+    TILEWRIGHT_TRY(set("compile.target", text).during("reading TILEWRIGHT_TARGET"));
   for (const Row &row : rows())
     if (const char *text = std::getenv(row.variable().c_str()))
       TILEWRIGHT_TRY(set(row.fullName(), text).during(concat("reading ", row.variable())));

@@ -11,6 +11,7 @@
 #include "tilewright/transform/schedule/Passes.h"
 #include "tilewright/transform/simplify/Passes.h"
 #include "tilewright/transform/tile/Passes.h"
+#include "tilewright/transform/tile/solve/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,6 +30,7 @@ int main(int argc, char **argv) {
   tilewright::simplify::registerSimplifyPasses();
   tilewright::fuse::registerFusePasses();
   tilewright::tile::registerTilewrightTilePasses();
+  tilewright::solve::registerTilewrightTileSolvePasses();
   tilewright::cpu::registerTilewrightTargetCpuPasses();
   tilewright::nvptx::registerTilewrightTargetNvptxPasses();
   tilewright::schedule::registerTilewrightSchedulePasses();

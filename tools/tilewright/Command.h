@@ -35,6 +35,17 @@ extern const Command explainCommand;
 inline constexpr Flag traceFlag{
     "trace", "FILE", "write a timeline for ui.perfetto.dev: stages, kernels, threads, memory"};
 
+/// For commands that compile; short for --compile.target.
+inline constexpr Flag targetFlag{"target", "CHIP",
+                                 "the machine to compile for: a CPU (x86-64-v4), a GPU (sm_90a), a "
+                                 "GPU in software (vgpu:sm_90a)"};
+/// The options of a command line, with its --target.
+inline Options optionsOf(const CommandLine &line) {
+  Options options = line.options();
+  options.compile.target = line.last(targetFlag.name, options.compile.target);
+  return options;
+}
+
 /// Reads a program: a portable artifact, whatever its name, or else text in
 /// our dialects. Artifacts may come from anybody; text is for tests and for
 /// files one wrote oneself, since MLIR's parser makes no promise.

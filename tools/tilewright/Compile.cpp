@@ -14,6 +14,7 @@ namespace tilewright::tools {
 namespace {
 
 constexpr Flag compileFlags[] = {
+    targetFlag,
     {"output", "FILE", "where the executable goes (default: the program's name with .twx)"},
     {"report", "", "print the stages with their times, and what the executable is made of"},
     {"remarks", "all|fuse|tile",
@@ -70,7 +71,7 @@ Status compile(const CommandLine &line) {
     return Status(Error::flagValue,
                   concat("--remarks takes all, fuse or tile, got '", remarks, "'"));
   TILEWRIGHT_ASSIGN(artifact::Executable executable,
-                    compileFile(path, line.options(), report, !remarks.empty()));
+                    compileFile(path, optionsOf(line), report, !remarks.empty()));
   std::vector<std::byte> bytes = artifact::writeExecutable(executable);
   TILEWRIGHT_TRY(writeFile(output, {std::span<const std::byte>(bytes)}));
   if (line.has("report"))
@@ -95,8 +96,8 @@ void printRemarks(const std::vector<driver::Remark> &remarks, std::string_view s
 
 const Command compileCommand{
     "compile",
-    "FILE [--output=FILE.twx] [--report] [--remarks=all] [--trace=FILE.json]",
-    "compiles a program for this machine, or for the chip of --compile.cpu",
+    "FILE [--target=CHIP] [--output=FILE.twx] [--report] [--remarks=all] [--trace=FILE.json]",
+    "compiles a program for this machine, or for the one of --target",
     "\nFILE is a StableHLO portable artifact or text in our dialects. The executable holds object\n"
     "code, the plan of what runs when in which memory, constants and the signature; it runs on "
     "any\n"

@@ -1,4 +1,5 @@
-// `tilewright explain`: what an error means, why ops were fused or not, who holds the memory.
+// `tilewright explain`: what an error means, why ops were fused or not, who holds the memory, where
+// a layout puts the elements of a tile.
 #include "tilewright/artifact/Format.h"
 #include "tilewright/artifact/Reader.h"
 #include "tilewright/import/ArtifactFile.h"
@@ -6,6 +7,7 @@
 #include "tools/tilewright/Command.h"
 #include "tools/tilewright/CompileFile.h"
 #include "tools/tilewright/Files.h"
+#include "tools/tilewright/LayoutPicture.h"
 #include "tools/tilewright/MemoryPicture.h"
 
 #include <iostream>
@@ -14,7 +16,9 @@ namespace tilewright::tools {
 namespace {
 
 constexpr Flag explainFlags[] = {
-    {"output", "FILE.svg", "for memory: where the picture goes (default: FILE with .memory.svg)"},
+    {"output", "FILE.svg",
+     "where the picture goes (memory: FILE with .memory.svg if not given; layout: none)"},
+    {"tile", "64x16", "for layout: the tile's size (default: all that the layout covers)"},
     traceFlag,
 };
 
@@ -67,8 +71,51 @@ Status explainMemory(const std::string &path, const CommandLine &line) {
   return Status();
 }
 
+/// Numbers with an x between them.
+Result<llvm::SmallVector<int64_t>> parseTile(const std::string &text) {
+  llvm::SmallVector<int64_t> tile;
+  for (llvm::StringRef rest = text; !rest.empty();) {
+    auto [first, others] = rest.split('x');
+    int64_t size;
+    if (first.getAsInteger(10, size) || size < 1 || size > (1 << 24))
+      return Status(Error::commandUsage,
+                    concat("--tile takes sizes with an x between them, as 64x16, got ", text));
+    tile.push_back(size);
+    rest = others;
+  }
+  return tile;
+}
+
+Status explainLayout(const std::string &text, const CommandLine &line) {
+  std::string error;
+  std::optional<sm::Layout> layout = sm::Layout::parse(text, &error);
+  if (!layout)
+    return Status(Error::commandUsage, concat("the layout ", error));
+  TILEWRIGHT_ASSIGN(llvm::SmallVector<int64_t> tile, parseTile(line.last("tile")));
+  if (!line.has("tile"))
+    for (int64_t dim = 0; dim < layout->rank(); ++dim)
+      tile.push_back(layout->cover(dim));
+  if (static_cast<int64_t>(tile.size()) != layout->rank())
+    return Status(Error::commandUsage, concat("the layout has ", layout->rank(),
+                                              " dimensions and --tile ", tile.size()));
+  for (int64_t dim = 0; dim < layout->rank(); ++dim)
+    if (layout->cover(dim) < tile[dim])
+      return Status(Error::commandUsage,
+                    concat("the layout covers ", layout->cover(dim), " elements of dimension ", dim,
+                           ", and the tile has ", tile[dim]));
+  std::cout << layoutTable(*layout, tile);
+  if (std::string output = line.last("output"); !output.empty()) {
+    const std::string picture = layoutPicture(*layout, tile);
+    TILEWRIGHT_TRY(writeFile(output, {std::as_bytes(std::span(picture))}));
+    std::cout << "picture    " << output << "\n";
+  }
+  return Status();
+}
+
 Status explain(const CommandLine &line) {
   const std::vector<std::string> &words = line.files();
+  if (words.size() == 2 && words[0] == "layout")
+    return explainLayout(words[1], line);
   if (words.size() == 2 && words[0] == "memory")
     return explainMemory(words[1], line);
   if (words.size() == 2 && words[0] == "fusion")
@@ -81,15 +128,18 @@ Status explain(const CommandLine &line) {
 
 const Command explainCommand{
     "explain",
-    "E1003 | fusion FILE | memory FILE [--output=FILE.svg]",
-    "says what an error means, why ops were fused or not, who holds the memory",
+    "E1003 | fusion FILE | memory FILE [--output=FILE.svg] | layout TEXT [--tile=64x16]",
+    "says what an error means, why ops were fused or not, who holds the memory or an element",
     "\nFILE is a StableHLO portable artifact or text in our dialects, which is compiled; for "
     "memory "
     "also\n"
     "an executable. fusion lists each decision with the two ops, their source lines and the "
     "reason.\n"
-    "memory prints who holds the temporaries at the peak, and draws bytes alive over the plan.\n\n"
-    "  tilewright explain memory step.mlirbc --output=step.svg\n",
+    "memory prints who holds the temporaries at the peak, and draws bytes alive over the plan.\n"
+    "layout shows which lane and register holds each element of a tile; TEXT is what stands in\n"
+    "#sm.layout<…>.\n\n"
+    "  tilewright explain memory step.mlirbc --output=step.svg\n"
+    "  tilewright explain layout '[2 reg:2, 8 lane:4] [4 lane, 2 reg]' --output=layout.svg\n",
     explainFlags,
     explain};
 

@@ -212,6 +212,47 @@ static IndexingRelation relationOf(stablehlo::DotGeneralOp op) {
   return builder.take();
 }
 
+std::optional<int64_t> gatheredDimension(stablehlo::GatherOp op) {
+  stablehlo::GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
+  ArrayRef<int64_t> operand = shapeOf(op.getOperand()), indices = shapeOf(op.getStartIndices());
+  if (numbers.getStartIndexMap().size() != 1 || !numbers.getOperandBatchingDims().empty() ||
+      numbers.getCollapsedSliceDims() != numbers.getStartIndexMap())
+    return std::nullopt;
+  const int64_t dim = numbers.getStartIndexMap().front();
+  for (auto [i, size] : llvm::enumerate(op.getSliceSizes()))
+    if (static_cast<int64_t>(i) != dim && size != operand[i])
+      return std::nullopt;
+  const int64_t vector = numbers.getIndexVectorDim();
+  if (operand[static_cast<size_t>(dim)] < 1 ||
+      (vector < static_cast<int64_t>(indices.size()) && indices[static_cast<size_t>(vector)] != 1))
+    return std::nullopt;
+  return dim;
+}
+
+/// Where the operand is gathered from its index is not a function of the result's, so it is written
+/// as 0: who emits the op puts what was computed there.
+static FailureOr<IndexingRelation> relationOf(stablehlo::GatherOp op) {
+  std::optional<int64_t> gathered = gatheredDimension(op);
+  if (!gathered)
+    return failure();
+  stablehlo::GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
+  Builder builder(op, shapeOf(op.getResult()));
+  SmallVector<AffineExpr> operand, indices;
+  size_t offset = 0;
+  for (size_t i = 0; i < shapeOf(op.getOperand()).size(); ++i)
+    operand.push_back(static_cast<int64_t>(i) == *gathered
+                          ? builder.constant(0)
+                          : builder.dim(numbers.getOffsetDims()[offset++]));
+  for (int64_t dim = 0; dim < static_cast<int64_t>(shapeOf(op.getResult()).size()); ++dim)
+    if (!llvm::is_contained(numbers.getOffsetDims(), dim))
+      indices.push_back(builder.dim(dim));
+  if (indices.size() < shapeOf(op.getStartIndices()).size())
+    indices.insert(indices.begin() + numbers.getIndexVectorDim(), builder.constant(0));
+  builder.operand(operand);
+  builder.operand(indices);
+  return builder.take();
+}
+
 static bool hasStaticTensors(Operation *op) {
   auto isStatic = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -227,7 +268,8 @@ FailureOr<IndexingRelation> indexingRelation(Operation *op) {
   return llvm::TypeSwitch<Operation *, FailureOr<IndexingRelation>>(op)
       .Case<stablehlo::BroadcastInDimOp, stablehlo::TransposeOp, stablehlo::ReshapeOp,
             stablehlo::SliceOp, stablehlo::DynamicSliceOp, stablehlo::ReverseOp, stablehlo::PadOp,
-            stablehlo::ConcatenateOp, stablehlo::ReduceOp, stablehlo::DotGeneralOp>(
+            stablehlo::ConcatenateOp, stablehlo::ReduceOp, stablehlo::DotGeneralOp,
+            stablehlo::GatherOp>(
           [](auto op) -> FailureOr<IndexingRelation> { return relationOf(op); })
       .Case<stablehlo::ConstantOp, stablehlo::IotaOp>(
           [](Operation *op) -> FailureOr<IndexingRelation> {

@@ -3,10 +3,13 @@
 #ifndef TILEWRIGHT_DIALECT_INDEXING_INDEXINGRELATION_H
 #define TILEWRIGHT_DIALECT_INDEXING_INDEXINGRELATION_H
 
+#include "tilewright/dialect/stablehlo/IndexingOps.h"
+
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <optional>
 #include <string>
 
 namespace tilewright::indexing {
@@ -56,6 +59,10 @@ struct IndexingRelation {
 
 /// The relation of an op that has one; all its results share it.
 mlir::FailureOr<IndexingRelation> indexingRelation(mlir::Operation *op);
+
+/// The dimension of the operand from which a gather takes single indices, all of the others being
+/// whole: rows of a table. Nothing for other gathers.
+std::optional<int64_t> gatheredDimension(stablehlo::GatherOp op);
 
 /// Whether `transform/tile` makes a kernel of a fusion of this op alone. If not, `reason`
 /// (unless null) says why, as a sentence without its subject: "has a dynamic shape".

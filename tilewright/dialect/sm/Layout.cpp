@@ -123,6 +123,14 @@ std::string Layout::problem() const {
       below += (digit.size - 1) * digit.stride;
     }
   }
+  for (const Placed &placed : digitsOn(*this, Axis::offset)) {
+    const int64_t stride = placed.digit.stride;
+    if (pad.amount != 0 && stride % pad.interval != 0 && pad.interval % stride != 0) {
+      out << "pads after each " << pad.interval
+          << " elements, which is neither a part nor a multiple of the stride " << stride;
+      return text;
+    }
+  }
   auto owned = [&](Axis axis, int64_t bit) { return ownerOf(axis, bit).value_or(-1) >= 0; };
   for (const Flip &flip : flips) {
     for (auto [axis, bit] : {std::pair(flip.fromAxis, flip.from), std::pair(flip.toAxis, flip.to)})
@@ -317,36 +325,46 @@ static bool padIntoStrides(SmallVectorImpl<Layout::Digits> &dims, SmallVectorImp
   return true;
 }
 
-Layout Layout::canonical() const {
-  Layout result = *this;
-  if (result.pad.amount != 0) {
-    int64_t highest = 0;
-    for (const Placed &placed : digitsOn(*this, Axis::offset))
-      highest += (placed.digit.size - 1) * placed.digit.stride;
-    if (highest < pad.interval || padIntoStrides(result.dims, result.copies, result.flips, pad))
-      result.pad = {};
-  } else {
-    result.pad = {};
-  }
-  for (Digits &digits : result.dims)
-    digits = joined(digits);
-  llvm::sort(result.copies, [](const Digit &a, const Digit &b) {
-    return std::tuple(a.axis, -a.stride, a.size) < std::tuple(b.axis, -b.stride, b.size);
-  });
-  result.copies = joined(result.copies);
-  // Two equal flips undo each other.
+/// Flips in order; two equal ones undo each other.
+static void normalise(SmallVectorImpl<Flip> &flips) {
   auto key = [](const Flip &flip) {
     return std::tuple(flip.fromAxis, flip.from, flip.toAxis, flip.to);
   };
-  llvm::sort(result.flips, [&](const Flip &a, const Flip &b) { return key(a) < key(b); });
+  llvm::sort(flips, [&](const Flip &a, const Flip &b) { return key(a) < key(b); });
   SmallVector<Flip, 0> odd;
-  for (const Flip &flip : result.flips) {
+  for (const Flip &flip : flips) {
     if (!odd.empty() && odd.back() == flip)
       odd.pop_back();
     else
       odd.push_back(flip);
   }
-  result.flips = std::move(odd);
+  flips.assign(odd.begin(), odd.end());
+}
+
+Layout Layout::canonical() const {
+  Layout result = *this;
+  auto simplify = [&result] {
+    for (Digits &digits : result.dims)
+      digits = joined(digits);
+    llvm::sort(result.copies, [](const Digit &a, const Digit &b) {
+      return std::tuple(a.axis, -a.stride, a.size) < std::tuple(b.axis, -b.stride, b.size);
+    });
+    result.copies = joined(result.copies);
+    normalise(result.flips);
+  };
+  simplify();
+  result.pad = {};
+  if (pad.amount == 0)
+    return result;
+  int64_t highest = 0;
+  for (const Placed &placed : digitsOn(*this, Axis::offset))
+    highest += (placed.digit.size - 1) * placed.digit.stride;
+  if (highest < pad.interval)
+    return result;
+  if (padIntoStrides(result.dims, result.copies, result.flips, pad))
+    simplify();
+  else
+    result.pad = pad;
   return result;
 }
 

@@ -142,15 +142,15 @@ std::optional<Layout> Layout::divide(const Layout &atom) const {
   SmallVector<Flip, 0> outerFlips;
   for (Flip flip : high.flips) {
     const int64_t from = atom.extent(flip.fromAxis), to = atom.extent(flip.toAxis);
-    if (!llvm::isPowerOf2_64(from) || !llvm::isPowerOf2_64(to))
+    const bool fromLow = (int64_t(1) << flip.from) < from, toLow = (int64_t(1) << flip.to) < to;
+    if (fromLow != toLow)
       return std::nullopt;
-    const int64_t fromBits = llvm::Log2_64(from), toBits = llvm::Log2_64(to);
-    if ((flip.from < fromBits) != (flip.to < toBits))
-      return std::nullopt;
-    if (flip.from < fromBits) {
+    if (fromLow) {
       low.flips.push_back(flip);
     } else {
-      flip.from -= fromBits, flip.to -= toBits;
+      if (!llvm::isPowerOf2_64(from) || !llvm::isPowerOf2_64(to))
+        return std::nullopt;
+      flip.from -= llvm::Log2_64(from), flip.to -= llvm::Log2_64(to);
       outerFlips.push_back(flip);
     }
   }
@@ -172,11 +172,11 @@ static int64_t share(int64_t units, int64_t available, int64_t others) {
   int64_t most = 1;
   while (most < units && available % (most * 2) == 0)
     most *= 2;
-  for (int64_t count = most; count > 1; count /= 2) {
+  for (int64_t count = most; count >= 1; count /= 2) {
     const int64_t waste = llvm::divideCeil(units, count) * count - units;
     if (waste * 8 <= units)
       return count;
-    if (others < available / (count / 2))
+    if (count > 1 && others < available / (count / 2))
       break;
   }
   return most;

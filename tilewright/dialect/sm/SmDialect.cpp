@@ -11,8 +11,13 @@ using namespace tilewright::sm;
 
 #include "tilewright/dialect/sm/SmDialect.cpp.inc"
 
+#include "tilewright/dialect/sm/SmEnums.cpp.inc"
+
 #define GET_ATTRDEF_CLASSES
 #include "tilewright/dialect/sm/SmAttrs.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "tilewright/dialect/sm/SmTypes.cpp.inc"
 
 #define GET_OP_CLASSES
 #include "tilewright/dialect/sm/SmOps.cpp.inc"
@@ -21,6 +26,10 @@ void SmDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "tilewright/dialect/sm/SmAttrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "tilewright/dialect/sm/SmTypes.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

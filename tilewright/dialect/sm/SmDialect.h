@@ -14,12 +14,18 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "tilewright/dialect/sm/SmDialect.h.inc"
 
+#include "tilewright/dialect/sm/SmEnums.h.inc"
+
 #define GET_ATTRDEF_CLASSES
 #include "tilewright/dialect/sm/SmAttrs.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "tilewright/dialect/sm/SmTypes.h.inc"
 
 #define GET_OP_CLASSES
 #include "tilewright/dialect/sm/SmOps.h.inc"

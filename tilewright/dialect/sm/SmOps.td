@@ -19,6 +19,7 @@ def Sm_Dialect : Dialect {
     kernel runs on and how tiles change their place.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
   let dependentDialects = ["::tilewright::tile::TileDialect"];
 }
 
@@ -54,7 +55,9 @@ def Sm_KernelOp : Sm_Op<"kernel", [IsolatedFromAbove, Symbol, AutomaticAllocatio
   let summary = "A tile.kernel for a machine: every tile has a layout.";
   let description = [{
     The body, its arguments and its meaning are those of `tile.kernel`; a point of the grid is run by
-    `warps` warps in each CTA of a cluster of `cluster` CTAs.
+    `warps` warps in each CTA of a cluster of `cluster` CTAs. A `persistent` kernel ("static") has as many clusters as the
+    chip holds at once, and each runs the body for one point after another; points go down `raster` rows of the grid before the next column.
+    A body with roles has channels, scalars and roles, and nothing else that acts.
 
     Every tile in the body has a layout whose lanes, warps and CTAs are the kernel's. No op
     moves elements between threads but those that say so:
@@ -62,7 +65,9 @@ def Sm_KernelOp : Sm_Op<"kernel", [IsolatedFromAbove, Symbol, AutomaticAllocatio
     - `view`: each thread holds the elements of the source that it needs, in registers that are the same
       for all threads (`registersOfView`);
     - `reduce`, `scan`: one layout of the inputs; a reduction's result has `Layout::reduce` of it;
-    - `convert`, and the threads of a reduction among themselves, exchange elements.
+    - `copy` and `mma` have the layouts of their engines;
+    - `convert` (which also does the views that cannot be done like this), and the threads of a reduction among themselves,
+      exchange elements.
 
     ```mlir
     sm.kernel @add grid [16] inputs 2 warps 4 {
@@ -71,10 +76,12 @@ def Sm_KernelOp : Sm_Op<"kernel", [IsolatedFromAbove, Symbol, AutomaticAllocatio
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$grid, I64Attr:$num_inputs, I64Attr:$warps,
-                       OptionalAttr<DenseI64ArrayAttr>:$cluster);
+                       OptionalAttr<DenseI64ArrayAttr>:$cluster, OptionalAttr<StrAttr>:$persistent,
+                       OptionalAttr<I64Attr>:$raster);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `grid` $grid `inputs` $num_inputs `warps` $warps (`cluster` $cluster^)? attr-dict-with-keyword $body
+    $sym_name `grid` $grid `inputs` $num_inputs `warps` $warps (`cluster` $cluster^)?
+    (`persistent` $persistent^)? (`raster` $raster^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -97,19 +104,26 @@ def Sm_KernelOp : Sm_Op<"kernel", [IsolatedFromAbove, Symbol, AutomaticAllocatio
 }
 
 def Sm_ConvertOp : Sm_Op<"convert", [Pure]> {
-  let summary = "The same tile in another layout.";
+  let summary = "The same tile in another layout, or its elements in another arrangement.";
   let description = [{
     ```mlir
     %b = sm.convert %a : tensor<64x64xf32, #rows> -> tensor<64x64xf32, #columns>
+    %r = sm.convert %a map affine_map<(i, j) -> (i, 63 - j)> : tensor<64x64xf32, #rows> -> tensor<64x64xf32, #rows>
     ```
     What it costs follows from the two layouts: nothing where registers are only numbered
     differently, shuffles where elements stay in their warp, else a round trip through shared memory.
+
+    With a `map` it is a `tile.view` whose elements move between threads, `result[d…] = source[map(d…)]`: for maps that no
+    layouts can follow (a reverse, a slice at an odd place). It goes through shared memory: the source is written there, and
+    each thread reads at the index that the map gives.
   }];
-  let arguments = (ins Sm_Tile:$source);
+  let arguments = (ins Sm_Tile:$source, OptionalAttr<AffineMapAttr>:$map);
   let results = (outs Sm_Tile:$result);
-  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let assemblyFormat = "$source (`map` $map^)? attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
 }
+
+include "tilewright/dialect/sm/EngineOps.td"
 
 #endif // TILEWRIGHT_DIALECT_SM_SMOPS_TD

@@ -34,6 +34,8 @@ LogicalResult KernelOp::verify() {
       return emitOpError("needs a memref of static shape in row-major order as block argument ")
              << argument.getArgNumber() << ", got " << argument.getType();
   }
+  if (getPersistent() && *getPersistent() != "static")
+    return emitOpError("needs `static` as its kind of persistence, got ") << *getPersistent();
   if (!cast<tile::YieldOp>(block.getTerminator()).getValues().empty())
     return emitOpError("gives its results by tile.store, so its tile.yield takes no values");
   return success();
@@ -58,9 +60,12 @@ static LogicalResult verifyTile(Operation *op, KernelOp kernel, Type type, int64
              << "; make them copies: " << type;
   const std::array<int64_t, 3> cluster = kernel.getClusterSizes();
   const int64_t warps = layout.extent(Axis::warp) * layout.extent(Axis::group);
-  if (warps != static_cast<int64_t>(kernel.getWarps()))
+  auto role = op->getParentOfType<RoleOp>();
+  const int64_t present = role ? role.getWarps() : kernel.getWarps();
+  if (warps != present)
     return op->emitOpError("has a layout for ")
-           << warps << " warps in a kernel of " << kernel.getWarps() << ": " << type;
+           << warps << " warps in a " << (role ? "role" : "kernel") << " of " << present << ": "
+           << type;
   if (layout.extent(Axis::cta) != cluster[0] * cluster[1] * cluster[2])
     return op->emitOpError("has a layout for ")
            << layout.extent(Axis::cta) << " CTAs in a kernel with a cluster of "
@@ -119,7 +124,26 @@ static LogicalResult verifyReduce(tile::ReduceOp reduce) {
   return success();
 }
 
+/// A body with roles runs nothing beside them, and they have all warps.
+static LogicalResult verifyRoles(KernelOp kernel) {
+  auto roles = kernel.getBody().getOps<RoleOp>();
+  if (roles.empty())
+    return success();
+  int64_t warps = 0;
+  for (RoleOp role : roles)
+    warps += role.getWarps();
+  if (warps != static_cast<int64_t>(kernel.getWarps()))
+    return kernel.emitOpError("has ") << kernel.getWarps() << " warps, and its roles have " << warps
+                                      << ", which must be equal";
+  for (Operation &op : kernel.getBlock().without_terminator())
+    if (!isa<RoleOp, ChannelOp>(op) && !isMemoryEffectFree(&op))
+      return op.emitOpError("acts beside roles; put it into one of them");
+  return success();
+}
+
 LogicalResult KernelOp::verifyRegions() {
+  if (failed(verifyRoles(*this)))
+    return failure();
   int64_t lanes = 0;
   WalkResult result = getBody().walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
     for (Type type : op->getResultTypes())
@@ -159,18 +183,29 @@ LogicalResult KernelOp::verifyRegions() {
 
 LogicalResult ConvertOp::verify() {
   auto source = cast<RankedTensorType>(getSource().getType()), result = getType();
-  if (source.getShape() != result.getShape() || source.getElementType() != result.getElementType())
+  std::optional<AffineMap> map = getMap();
+  if (source.getElementType() != result.getElementType() ||
+      (!map && source.getShape() != result.getShape()))
     return emitOpError("changes nothing but the layout, got ") << source << " and " << result;
   if (!layoutOf(source) || !layoutOf(result))
     return emitOpError("needs tiles with layouts, got ") << source << " and " << result;
+  if (!map)
+    return success();
+  if (map->getNumSymbols() != 0 || map->getNumDims() != result.getRank() ||
+      map->getNumResults() != source.getRank())
+    return emitOpError("needs a map from ")
+           << result.getRank() << " dimensions to " << source.getRank() << ", without symbols, got "
+           << getMapAttr();
   return success();
 }
 
 OpFoldResult ConvertOp::fold(FoldAdaptor) {
+  if (getMap())
+    return {};
   if (getSource().getType() == getType())
     return getSource();
   // There and on is there at once.
-  if (auto inner = getSource().getDefiningOp<ConvertOp>()) {
+  if (auto inner = getSource().getDefiningOp<ConvertOp>(); inner && !inner.getMap()) {
     getSourceMutable().assign(inner.getSource());
     return getResult();
   }

@@ -4,8 +4,10 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <limits>
+
 using namespace tilewright::sm;
-using llvm::ArrayRef, llvm::SmallVector;
+using llvm::ArrayRef, llvm::SmallVector, llvm::SmallVectorImpl;
 
 ViewMap ViewMap::identity(ArrayRef<int64_t> shape) {
   ViewMap map{SmallVector<int64_t>(shape), SmallVector<int64_t>(shape), {}};
@@ -236,33 +238,82 @@ std::optional<Layout> tilewright::sm::resultLayout(const Layout &source, const V
 
 //===- Register by register -----------------------------------------------===//
 
+namespace {
+/// The indices that a layout's threads hold, prepared to be asked for many times.
+class HeldIndices {
+public:
+  explicit HeldIndices(const Layout &layout) : layout(layout), rank(layout.rank()) {
+    // Without flips the index is a sum over the axes.
+    if (!layout.getFlips().empty())
+      return;
+    for (const IndexForm &form : layout.indexForms()) {
+      registers.push_back(form.registers);
+      for (auto [i, axis] : llvm::enumerate(axes)) {
+        SmallVector<int64_t> part(layout.extent(axis), 0);
+        for (const IndexTerm &term : form.terms)
+          if (term.axis == axis)
+            for (auto [at, index] : llvm::enumerate(part))
+              index += static_cast<int64_t>(at) / term.stride % term.size * term.weight;
+        parts[i].push_back(std::move(part));
+      }
+    }
+  }
+
+  void get(int64_t reg, const int64_t (&thread)[4], SmallVectorImpl<int64_t> &index) const {
+    if (!layout.getFlips().empty()) {
+      auto found = layout.indexOf(reg, thread[0], thread[1], thread[2], thread[3]);
+      index.assign(rank, std::numeric_limits<int64_t>::max());
+      if (found)
+        index = *found;
+      return;
+    }
+    index.resize(rank);
+    for (int64_t dim = 0; dim < rank; ++dim)
+      index[dim] = registers[dim][reg] + parts[0][dim][thread[0]] + parts[1][dim][thread[1]] +
+                   parts[2][dim][thread[2]] + parts[3][dim][thread[3]];
+  }
+
+private:
+  static constexpr Axis axes[4] = {Axis::lane, Axis::warp, Axis::group, Axis::cta};
+  const Layout &layout;
+  int64_t rank;
+  SmallVector<SmallVector<int64_t>> registers;
+  SmallVector<SmallVector<int64_t>> parts[4];
+};
+} // namespace
+
 std::optional<SmallVector<int64_t>>
 tilewright::sm::registersOfView(const Layout &result, const Layout &source, const ViewMap &map) {
   const int64_t registers = result.extent(Axis::reg), sources = source.extent(Axis::reg);
   for (Axis axis : {Axis::lane, Axis::warp, Axis::group, Axis::cta})
-    if (result.extent(axis) != source.extent(axis))
+    if (result.extent(axis) != source.extent(axis) || !result.isDense(axis) ||
+        !source.isDense(axis))
       return std::nullopt;
-  SmallVector<int64_t> from(registers, -1);
-  for (int64_t cta = 0; cta < result.extent(Axis::cta); ++cta)
-    for (int64_t group = 0; group < result.extent(Axis::group); ++group)
-      for (int64_t warp = 0; warp < result.extent(Axis::warp); ++warp)
-        for (int64_t lane = 0; lane < result.extent(Axis::lane); ++lane)
+  if (!result.isDense(Axis::reg) || !source.isDense(Axis::reg))
+    return std::nullopt;
+  const HeldIndices held(result), there(source);
+  SmallVector<int64_t> from(registers, -1), index, found;
+  int64_t thread[4];
+  auto holds = [&](int64_t candidate, const SmallVector<int64_t> &wanted) {
+    there.get(candidate, thread, found);
+    return found == wanted;
+  };
+  for (thread[3] = 0; thread[3] < result.extent(Axis::cta); ++thread[3])
+    for (thread[2] = 0; thread[2] < result.extent(Axis::group); ++thread[2])
+      for (thread[1] = 0; thread[1] < result.extent(Axis::warp); ++thread[1])
+        for (thread[0] = 0; thread[0] < result.extent(Axis::lane); ++thread[0])
           for (int64_t reg = 0; reg < registers; ++reg) {
-            auto index = result.indexOf(reg, lane, warp, group, cta);
-            bool inside = index.has_value();
-            for (size_t dim = 0; inside && dim < index->size(); ++dim)
-              inside = (*index)[dim] < map.resultShape[dim];
+            held.get(reg, thread, index);
+            bool inside = true;
+            for (size_t dim = 0; inside && dim < index.size(); ++dim)
+              inside = index[dim] < map.resultShape[dim];
             if (!inside)
               continue;
-            const SmallVector<int64_t> wanted = map.apply(*index);
-            auto holds = [&](int64_t candidate) {
-              return source.indexOf(candidate, lane, warp, group, cta) == wanted;
-            };
-            if (from[reg] < 0)
-              for (int64_t candidate = 0; candidate < sources && from[reg] < 0; ++candidate)
-                if (holds(candidate))
-                  from[reg] = candidate;
-            if (from[reg] < 0 || !holds(from[reg]))
+            const SmallVector<int64_t> wanted = map.apply(index);
+            for (int64_t candidate = 0; candidate < sources && from[reg] < 0; ++candidate)
+              if (holds(candidate, wanted))
+                from[reg] = candidate;
+            if (from[reg] < 0 || !holds(from[reg], wanted))
               return std::nullopt;
           }
   return from;

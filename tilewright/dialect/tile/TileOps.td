@@ -174,12 +174,14 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>, AttrSiz
     Products and sums are taken in the accumulator's element type, in any order.
     With scales, element `k` of lhs is multiplied by `lhs_scale[b…, m, k / block]`, and
     of rhs by `rhs_scale[b…, k / block, n]`, where `block` follows from the shapes.
+    With `tf32`, elements (of f32) are first rounded to 10 bits of mantissa, ties away from zero:
+    what matrix instructions of GPUs take.
   }];
   let arguments = (ins Tile_Tile:$lhs, Tile_Tile:$rhs, Tile_Tile:$acc,
-                       Optional<Tile_Tile>:$lhs_scale, Optional<Tile_Tile>:$rhs_scale);
+                       Optional<Tile_Tile>:$lhs_scale, Optional<Tile_Tile>:$rhs_scale, UnitAttr:$tf32);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = [{
-    $lhs `,` $rhs `,` $acc (`scaled` `(` $lhs_scale^ `:` type($lhs_scale) `,` $rhs_scale `:` type($rhs_scale) `)`)?
+    $lhs `,` $rhs `,` $acc (`tf32` $tf32^)? (`scaled` `(` $lhs_scale^ `:` type($lhs_scale) `,` $rhs_scale `:` type($rhs_scale) `)`)?
     attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
   }];
   let hasVerifier = 1;

@@ -235,6 +235,10 @@ static LogicalResult verifyScale(DotOp op, Value operand, Value scale, size_t di
 }
 
 LogicalResult DotOp::verify() {
+  for (Value operand : {getLhs(), getRhs()})
+    if (Type element = cast<RankedTensorType>(operand.getType()).getElementType();
+        getTf32() && !element.isF32())
+      return emitOpError() << "rounds f32 to tf32, but an operand has elements of " << element;
   ArrayRef<int64_t> lhs = tileType(getLhs()).getShape(), rhs = tileType(getRhs()).getShape(),
                     acc = tileType(getAcc()).getShape();
   const size_t rank = acc.size();

@@ -35,7 +35,7 @@ public:
   explicit CpuProgram(std::shared_ptr<Program> program)
       : program(std::move(program)), expected(estimate(this->program->executable())) {}
 
-  Status run(const ProgramRun &run) override {
+  Event run(const ProgramRun &run) override {
     RunContext context{.pool = run.pool};
     context.arenas[0] = run.arenas[0];
     context.arenas[1] = run.arenas[1];
@@ -52,7 +52,7 @@ public:
       std::call_once(liveOnce, [&] { live.emplace(program->executable()); });
       context.tracer = &tracer.emplace(*live);
     }
-    return program->run(run.parameters, run.results, context);
+    return Event::failed(program->run(run.parameters, run.results, context));
   }
   int64_t estimatedNanoseconds() const override { return expected; }
   int64_t codeBytes() const override { return static_cast<int64_t>(program->codeBytes()); }
@@ -77,13 +77,16 @@ public:
   std::vector<DeviceDescription> devices() const override {
     return std::vector<DeviceDescription>(static_cast<size_t>(options.devices), {"cpu", {}});
   }
-  std::unique_ptr<RawMemory> rawMemory(std::string_view) override {
+  std::unique_ptr<RawMemory> rawMemory(std::string_view, size_t) override {
     return std::make_unique<HostMemory>(options.prefault);
   }
   bool isHostMemory(std::string_view) const override { return true; }
-  int64_t defaultMemoryLimit() const override { return availableMemory() / 10 * 9; }
+  int64_t defaultMemoryLimit(std::string_view, size_t) const override {
+    return availableMemory() / 10 * 9;
+  }
   Result<std::unique_ptr<DeviceProgram>>
-  load(std::shared_ptr<const artifact::Executable> executable, ThreadPool &) override {
+  load(std::shared_ptr<const artifact::Executable> executable, std::span<Device *const>,
+       ThreadPool &) override {
     LoadOptions load;
     load.customCalls = customCalls.get();
     TILEWRIGHT_ASSIGN(std::shared_ptr<Program> program, Program::load(std::move(executable), load));

@@ -56,6 +56,30 @@ def FusePass : Pass<"fuse-group", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tilewright::exec::ExecDialect"];
 }
 
+def FuseProductsPass : Pass<"fuse-products", "::mlir::func::FuncOp"> {
+  let summary = "On a GPU: a kernel for each op, and products with what they read and what goes on with them";
+  let description = [{
+    A GPU has no library of kernels yet, so an op that stands alone becomes a fusion, and a
+    product of matrices joins the fusions around it: cheap elementwise ops and movements that only
+    it reads (a dequantisation, a transposition), and elementwise ops that are the only reader of its elements (bias,
+    activation, residual, conversion).
+
+    Before:
+      %w = exec.fusion "convert"(%q) …
+      %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      %r = exec.fusion "add_tanh"(%d, %bias) …
+    After:
+      %r = exec.fusion "convert_dot_general_add_tanh"(%q, %x, %bias) …
+
+    Expects: what fuse-group gives. Gives: the same; nothing changes unless `exec.target` has the kind "gpu".
+    Numerics: none change.
+  }];
+  let statistics = [
+    Statistic<"numJoined", "products-joined", "Fusions that joined a product">,
+    Statistic<"numRefused", "products-refused", "Fusions beside a product that did not">];
+  let dependentDialects = ["::tilewright::exec::ExecDialect"];
+}
+
 def VerifyFusedPass : Pass<"fuse-verify", "::mlir::func::FuncOp"> {
   let summary = "Fails with E2010 where a fusion holds an op that no kernel can, or an elementwise op stands alone";
   let description = [{ The contract of the stage, checked. }];

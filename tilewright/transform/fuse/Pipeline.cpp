@@ -36,11 +36,13 @@ void buildFusePipeline(OpPassManager &passes, const FuseOptions &options) {
   fusing.maxOperands = options.maxOperands;
   functions.addPass(createFusePass(fusing));
   functions.addPass(createVerifyFusedPass());
+  functions.addPass(createFuseProductsPass());
 }
 
 void registerFusePasses() {
   registerSplitReducePass();
   registerFusePass();
+  registerFuseProductsPass();
   registerVerifyFusedPass();
   registerPrintFusionsPass();
   static PassPipelineRegistration<PipelineOptions> pipeline(

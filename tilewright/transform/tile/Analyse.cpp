@@ -2,6 +2,7 @@
 #include "tilewright/transform/tile/EmitKernel.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -141,14 +142,15 @@ static int64_t flopsOf(Region &region) {
 }
 
 Cost costPerPoint(KernelOp kernel) {
-  Cost cost;
+  Cost total;
   auto elements = [](Value tile) {
     return cast<RankedTensorType>(tile.getType()).getNumElements();
   };
   auto bytes = [&](Value tile) {
     return elements(tile) * bytesOf(cast<RankedTensorType>(tile.getType()).getElementType());
   };
-  for (Operation &op : kernel.getBlock()) {
+  auto add = [&](Operation &op, int64_t turns) {
+    Cost cost;
     if (auto load = dyn_cast<LoadOp>(op))
       cost.bytes += bytes(load.getResult());
     else if (auto gather = dyn_cast<GatherOp>(op))
@@ -164,8 +166,20 @@ Cost costPerPoint(KernelOp kernel) {
     else if (auto dot = dyn_cast<DotOp>(op))
       cost.flops += 2 * elements(dot.getResult()) *
                     cast<RankedTensorType>(dot.getLhs().getType()).getShape().back();
-  }
-  return cost;
+    total.flops += turns * cost.flops;
+    total.bytes += turns * cost.bytes;
+  };
+  auto walk = [&](auto &self, Block &block, int64_t turns) -> void {
+    for (Operation &op : block) {
+      add(op, turns);
+      if (auto loop = dyn_cast<scf::ForOp>(op))
+        self(self, *loop.getBody(),
+             turns * static_cast<int64_t>(
+                         loop.getStaticTripCount().value_or(llvm::APInt(64, 1)).getZExtValue()));
+    }
+  };
+  walk(walk, kernel.getBlock(), 1);
+  return total;
 }
 
 } // namespace tilewright::tile

@@ -23,6 +23,12 @@ Value KernelEmitter::offset(const Access &access) {
   Value &value = offsets[access];
   if (value)
     return value;
+  // What a loop counts is known at the top of its body.
+  OpBuilder top = this->top;
+  if (tiling.isLoop(access))
+    for (Scope &scope : scopes)
+      if (llvm::is_contained(scope.loops, access.main) && scope.top)
+        top.setInsertionPoint(scope.top);
   AffineExpr expr = getAffineDimExpr(0, context) * tiling.pointStride(access) + access.constant;
   Value still =
       !coordinate ? index(access.constant)
@@ -31,6 +37,8 @@ Value KernelEmitter::offset(const Access &access) {
           : affine::AffineApplyOp::create(top, loc, AffineMap::get(1, 0, expr), coordinate);
   if (access.position < 0)
     return value = still;
+  OpBuilder::InsertionGuard guard(builder);
+  hoist(depthOf({access}));
   Value moved = position(access.position);
   if (access.positionScale != 1)
     moved = arith::MulIOp::create(builder, loc, moved, index(access.positionScale));
@@ -41,6 +49,8 @@ Value KernelEmitter::position(int number) {
   Value &value = positions[number];
   if (value)
     return value;
+  OpBuilder::InsertionGuard guard(builder);
+  hoist(0);
   const RunPosition &position = graph.positions[static_cast<size_t>(number)];
   Type element = graph.elementType(position.value);
   Type wide = builder.getI64Type();
@@ -65,7 +75,7 @@ Value KernelEmitter::view(Value tile, ArrayRef<AffineExpr> exprs, ArrayRef<int64
                         map);
 }
 
-Value KernelEmitter::load(const Node &node, unsigned number, const Box &box) {
+Value KernelEmitter::load(const Node &node, unsigned number, const Box &box, bool zeros) {
   SmallVector<Value> at;
   SmallVector<int64_t> strides;
   SmallVector<bool> inBounds;
@@ -76,8 +86,11 @@ Value KernelEmitter::load(const Node &node, unsigned number, const Box &box) {
   }
   const bool plain = llvm::all_of(strides, [](int64_t stride) { return stride == 1; });
   const bool inside = llvm::all_of(inBounds, [](bool value) { return value; });
-  return LoadOp::create(builder, loc, tileType(box, node.elementTypes[0]), memrefs[number], at,
-                        Value(),
+  RankedTensorType type = tileType(box, node.elementTypes[0]);
+  Value padding;
+  if (zeros && !inside)
+    padding = zero(top, type.getElementType());
+  return LoadOp::create(builder, loc, type, memrefs[number], at, padding,
                         plain ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(strides),
                         inside ? DenseBoolArrayAttr() : builder.getDenseBoolArrayAttr(inBounds));
 }
@@ -96,6 +109,13 @@ void KernelEmitter::store(ValueRef value, const Box &box, Value target) {
 }
 
 //===- Maps ---------------------------------------------------------------===//
+
+Value KernelEmitter::zero(OpBuilder &at, Type type) {
+  if (!isa<ComplexType>(type))
+    return arith::ConstantOp::create(at, loc, at.getZeroAttr(type));
+  Value none = arith::ConstantOp::create(at, loc, at.getI64IntegerAttr(0));
+  return elements::emitConversion(at, loc, at.getI64Type(), type, none);
+}
 
 Value KernelEmitter::map(RankedTensorType type, ArrayRef<Operand> operands, Body body) {
   SmallVector<Value> tiles;
@@ -124,6 +144,8 @@ Value KernelEmitter::emitValue(ValueRef value, const Box &box) {
   if (!isNew)
     return found->second[value.result];
   const Node &node = graph.nodes[value.node];
+  OpBuilder::InsertionGuard guard(builder);
+  hoist(depthOf(box));
   SmallVector<Value> results;
   if (ElementsAttr constant = graph.constantOf(value))
     results.push_back(splat(tileType(box, node.elementTypes[0]), constant));
@@ -146,8 +168,10 @@ SmallVector<Value> KernelEmitter::emitNode(const Node &node, unsigned number, co
       .Case<stablehlo::PadOp>([&](auto) { return SmallVector<Value>{emitPad(node, box)}; })
       .Case<stablehlo::ConcatenateOp>(
           [&](auto) { return SmallVector<Value>{emitConcatenate(node, box)}; })
-      .Case<stablehlo::ReduceOp>([&](auto) { return emitReduce(node, box); })
-      .Case<stablehlo::DotGeneralOp>([&](auto) { return SmallVector<Value>{emitDot(node, box)}; })
+      .Case<stablehlo::GatherOp>([&](auto) { return SmallVector<Value>{emitGather(node, box)}; })
+      .Case<stablehlo::ReduceOp>([&](auto) { return emitReduce(node, number, box); })
+      .Case<stablehlo::DotGeneralOp>(
+          [&](auto) { return SmallVector<Value>{emitDot(node, number, box)}; })
       .Default([&](auto) { return SmallVector<Value>{emitElementwise(node, box)}; });
 }
 
@@ -213,7 +237,7 @@ Value KernelEmitter::emitIota(const Node &node, const Box &box) {
 KernelOp KernelEmitter::emit(StringRef name, SmallVectorImpl<int> &inputs) {
   SmallVector<int64_t> grid;
   SmallVector<int> gridDims;
-  for (int dim = 0; dim < static_cast<int>(tiling.sizes.size()); ++dim)
+  for (int dim = 0; dim < tiling.gridRank; ++dim)
     if (tiling.points(dim) != 1) {
       grid.push_back(tiling.points(dim));
       gridDims.push_back(dim);
@@ -253,23 +277,40 @@ KernelOp KernelEmitter::emit(StringRef name, SmallVectorImpl<int> &inputs) {
   Operation *marker = YieldOp::create(builder, loc);
   top = OpBuilder(marker);
   builder.setInsertionPoint(end);
+  // Outputs by the loops that they are written in; without loops first.
+  std::map<SmallVector<int>, SmallVector<std::pair<unsigned, Box>>> stores;
   for (auto [i, output] : llvm::enumerate(graph.outputs)) {
-    // A dimension in one piece is the same as one that a reduction takes whole.
     Box box = tiling.outputs[i];
-    for (Access &access : box)
-      if (access.follows() && tiling.points(access.main) == 1)
-        access = Access{-1, tiling.sizes[static_cast<size_t>(access.main)]};
+    SmallVector<int> loops;
+    for (Access &access : box) {
+      if (!access.follows())
+        continue;
+      const auto main = static_cast<size_t>(access.main);
+      if (auto loop = tiling.storeLoops.find(access.main); loop != tiling.storeLoops.end())
+        loops.push_back(access.main = loop->second);
+      else if (tiling.tiles[main] == tiling.sizes[main])
+        // A dimension in one piece is the same as one that a reduction takes whole.
+        access = Access{-1, tiling.sizes[main]};
+    }
+    llvm::sort(loops);
     if (!graph.isEmpty(output))
-      store(output, box,
-            block->getArgument(static_cast<unsigned>(grid.size() + inputNodes.size() + i)));
+      stores[loops].emplace_back(static_cast<unsigned>(i), box);
   }
+  for (const auto &[loops, outputs] : stores)
+    loop(loops, 0, {}, [&](ValueRange) {
+      for (const auto &[i, box] : outputs)
+        store(graph.outputs[i], box,
+              block->getArgument(static_cast<unsigned>(grid.size() + inputNodes.size()) + i));
+      return SmallVector<Value>();
+    });
   marker->erase();
   return kernel;
 }
 
 KernelOp emitKernel(OpBuilder &builder, Location loc, StringRef name, const FusionGraph &graph,
-                    const Tiling &tiling, SmallVectorImpl<int> &inputs) {
-  return KernelEmitter(builder, loc, graph, tiling).emit(name, inputs);
+                    const Tiling &tiling, const Capacities &capacities,
+                    SmallVectorImpl<int> &inputs) {
+  return KernelEmitter(builder, loc, graph, tiling, capacities).emit(name, inputs);
 }
 
 } // namespace tilewright::tile

@@ -12,7 +12,7 @@ namespace tilewright::tile {
 /// Builds the kernel at the builder's place. `inputs` gets the number of the fusion's
 /// input for each input of the kernel; one may come twice, in two shapes.
 KernelOp emitKernel(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
-                    const FusionGraph &graph, const Tiling &tiling,
+                    const FusionGraph &graph, const Tiling &tiling, const Capacities &capacities,
                     llvm::SmallVectorImpl<int> &inputs);
 
 /// Puts chains of tile.map into one, where nobody else sees what is between.
@@ -24,7 +24,8 @@ void mergeMaps(KernelOp kernel);
 /// depend on equally many together, reading each loaded element once.
 llvm::SmallVector<std::pair<int64_t, int64_t>> findAliases(KernelOp kernel);
 
-/// What one point costs: arithmetic operations, and bytes read and written.
+/// What one point costs, loops counted as often as they turn: arithmetic operations, and bytes read
+/// and written.
 struct Cost {
   int64_t flops = 0;
   int64_t bytes = 0;

@@ -108,4 +108,44 @@ Value KernelEmitter::emitConcatenate(const Node &node, const Box &box) {
   return rest.tile ? rest.tile : splat(type, rest.constant);
 }
 
+Value KernelEmitter::emitGather(const Node &node, const Box &box) {
+  const Edge &table = node.operands[0];
+  const Node &memory = graph.node(table.source);
+  RankedTensorType type = tileType(box, node.elementTypes[0]);
+  RankedTensorType indexType = type.clone(builder.getIndexType());
+  // An index that is moved into [0, size), as an element of a map.
+  auto inside = [&](OpBuilder &region, Value at, int64_t size, bool isUnsigned) -> Value {
+    Value last =
+        arith::ConstantOp::create(region, loc, region.getIntegerAttr(at.getType(), size - 1));
+    if (isUnsigned)
+      return arith::MinUIOp::create(region, loc, at, last);
+    Value first = arith::ConstantOp::create(region, loc, region.getIntegerAttr(at.getType(), 0));
+    return arith::MinSIOp::create(region, loc, arith::MaxSIOp::create(region, loc, at, first),
+                                  last);
+  };
+  SmallVector<Value> indices;
+  for (auto [expr, size] : llvm::zip_equal(table.index, memory.shape())) {
+    if (isa<AffineConstantExpr>(expr)) {
+      Type element = graph.elementType(node.operands[1].source);
+      Operand rows = operand(node.operands[1], box);
+      indices.push_back(map(indexType, rows, [&, size](OpBuilder &region, ValueRange v) -> Value {
+        Type wide = region.getI64Type();
+        Value at = elements::emitConversion(region, loc, element, wide, v[0]);
+        at = inside(region, at, size, element.isUnsignedInteger());
+        return arith::IndexCastOp::create(region, loc, region.getIndexType(), at);
+      }));
+      continue;
+    }
+    const Access access = accessOf(expr, box);
+    Value at = IotaOp::create(builder, loc, indexType, offset(access), dimOf(expr),
+                              tiling.tileSize(access) == 1 ? 1 : access.scale);
+    if (!tiling.isInside(access, size, /*keptOnly=*/false))
+      at = map(indexType, Operand{at, {}}, [&, size](OpBuilder &region, ValueRange v) {
+        return inside(region, v[0], size, /*isUnsigned=*/false);
+      });
+    indices.push_back(at);
+  }
+  return GatherOp::create(builder, loc, type, memrefs[table.source.node], indices);
+}
+
 } // namespace tilewright::tile

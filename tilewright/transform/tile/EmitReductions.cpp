@@ -3,6 +3,7 @@
 #include "tilewright/transform/tile/KernelEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -18,13 +19,12 @@ Value KernelEmitter::convertTile(Value tile, Type from, Type to) {
   });
 }
 
-SmallVector<Value> KernelEmitter::emitReduce(const Node &node, const Box &box) {
+SmallVector<Value> KernelEmitter::emitReduce(const Node &node, unsigned number, const Box &box) {
   auto op = cast<stablehlo::ReduceOp>(node.op);
   const size_t count = op.getInputs().size();
-  Box domain = domainBox(node, box);
-  SmallVector<Value> inputs, inits;
-  SmallVector<Type> types;
-  SmallVector<int64_t> dims;
+  const Box domain = tiling.domainBox(node, number, box);
+  SmallVector<Value> inits;
+  SmallVector<Type> types, bodyTypes;
   if (graph.isEmpty(node.operands[0].source)) {
     // Without elements the init is the result.
     SmallVector<Value> results;
@@ -35,49 +35,91 @@ SmallVector<Value> KernelEmitter::emitReduce(const Node &node, const Box &box) {
   }
   for (size_t i = 0; i < count; ++i) {
     types.push_back(tileType(box, node.elementTypes[i]));
-    const Edge &edge = node.operands[i], &init = node.operands[count + i];
     // Inputs and inits may be narrower than what the body computes in.
-    Type body =
-        cast<RankedTensorType>(op.getBody().front().getArgument(i).getType()).getElementType();
-    Value first = scalar(init.source);
-    inits.push_back(
-        elements::emitConversion(builder, loc, graph.elementType(init.source), body, first));
-    // As it lies in memory where kept dimensions keep their order, else rearranged.
-    SmallVector<int64_t> reduced;
-    unsigned kept = 0;
-    bool inOrder = edge.index.size() == domain.size();
-    for (auto [p, expr] : llvm::enumerate(edge.index)) {
-      auto dim = dyn_cast<AffineDimExpr>(expr);
-      if (dim && dim.getPosition() >= node.rank)
-        reduced.push_back(static_cast<int64_t>(p));
-      else
-        inOrder &= dim && dim.getPosition() == kept++;
-    }
-    Value tile;
-    if (inOrder) {
-      tile = emitValue(edge.source, operandBox(edge, graph.node(edge.source), domain).box);
-      dims = reduced;
-    } else {
-      Operand source = operand(edge, domain);
-      tile = source.tile ? source.tile
-                         : splat(tileType(domain, graph.elementType(edge.source)), source.constant);
-      dims.clear();
-      for (size_t dim = node.rank; dim < domain.size(); ++dim)
-        dims.push_back(static_cast<int64_t>(dim));
-    }
-    inputs.push_back(convertTile(tile, graph.elementType(edge.source), body));
+    bodyTypes.push_back(
+        cast<RankedTensorType>(op.getBody().front().getArgument(i).getType()).getElementType());
+    const ValueRef init = node.operands[count + i].source;
+    inits.push_back(elements::emitConversion(builder, loc, graph.elementType(init), bodyTypes[i],
+                                             scalar(init)));
   }
-  auto reduce = ReduceOp::create(builder, loc, types, inputs, inits, dims);
+
+  // As it lies in memory where kept dimensions keep their order, else rearranged.
+  const Edge &first = node.operands[0];
+  SmallVector<int64_t> reduced, places(domain.size());
+  unsigned kept = 0;
+  bool inOrder = first.index.size() == domain.size();
+  for (auto [p, expr] : llvm::enumerate(first.index)) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    if (dim && dim.getPosition() >= node.rank)
+      reduced.push_back(static_cast<int64_t>(p));
+    else
+      inOrder &= dim && dim.getPosition() == kept++;
+    if (dim)
+      places[dim.getPosition()] = static_cast<int64_t>(p);
+  }
+  if (!inOrder) {
+    reduced.clear();
+    for (size_t dim = 0; dim < domain.size(); ++dim) {
+      places[dim] = static_cast<int64_t>(dim);
+      if (dim >= node.rank)
+        reduced.push_back(static_cast<int64_t>(dim));
+    }
+  }
+  auto inputsOfTurn = [&] {
+    SmallVector<Value> inputs;
+    for (size_t i = 0; i < count; ++i) {
+      const Edge &edge = node.operands[i];
+      Value tile;
+      if (inOrder) {
+        tile = emitValue(edge.source, operandBox(edge, graph.node(edge.source), domain).box);
+      } else {
+        Operand source = operand(edge, domain);
+        tile = source.tile
+                   ? source.tile
+                   : splat(tileType(domain, graph.elementType(edge.source)), source.constant);
+      }
+      inputs.push_back(convertTile(tile, graph.elementType(edge.source), bodyTypes[i]));
+    }
+    return inputs;
+  };
+  auto combineElements = [&](OpBuilder &region, ValueRange elements) {
+    // canTile() has looked at every op of the body.
+    return *elements::emitRegion(region, op.getBody(), elements);
+  };
+
+  // A tile of what is combined so far, element by element; the first turn has nothing to combine
+  // with, because an init may enter only once.
+  const SmallVector<int> loops = loopsOf(node, number);
+  SmallVector<Value> tiles = firstTurn(loops, {}, [&](ValueRange) { return inputsOfTurn(); });
+  tiles = loop(loops, 1, tiles, [&](ValueRange sums) {
+    SmallVector<Value> operands(sums);
+    llvm::append_range(operands, inputsOfTurn());
+    const SmallVector<Leaving> leaving = leavingTurns(
+        domain, loops, places, cast<RankedTensorType>(operands.front().getType()).getShape());
+    for (const Leaving &index : leaving)
+      operands.push_back(index.index);
+    auto map = MapOp::create(builder, loc, sums.getTypes(), operands);
+    OpBuilder::InsertionGuard guard(builder);
+    Block *block = builder.createBlock(&map.getBody());
+    for (Value tile : operands)
+      block->addArgument(cast<RankedTensorType>(tile.getType()).getElementType(), loc);
+    ValueRange elements = block->getArguments();
+    SmallVector<Value> combined = combineElements(builder, elements.take_front(2 * count));
+    if (Value inside = allInside(builder, leaving, elements.drop_front(2 * count)))
+      for (size_t i = 0; i < count; ++i)
+        combined[i] = arith::SelectOp::create(builder, loc, inside, combined[i], elements[i]);
+    YieldOp::create(builder, loc, combined);
+    return SmallVector<Value>(map.getResults());
+  });
+
+  auto reduce = ReduceOp::create(builder, loc, types, tiles, inits, reduced);
   OpBuilder::InsertionGuard guard(builder);
   Block *block = builder.createBlock(&reduce.getCombiner());
   for (Value init : inits)
     block->addArgument(init.getType(), loc);
-  for (Value input : inputs)
-    block->addArgument(cast<RankedTensorType>(input.getType()).getElementType(), loc);
-  FailureOr<SmallVector<Value>> combined =
-      elements::emitRegion(builder, op.getBody(), block->getArguments());
-  // canTile() has looked at every op of the body.
-  YieldOp::create(builder, loc, *combined);
+  for (Value tile : tiles)
+    block->addArgument(cast<RankedTensorType>(tile.getType()).getElementType(), loc);
+  YieldOp::create(builder, loc, combineElements(builder, block->getArguments()));
   return SmallVector<Value>(reduce.getResults());
 }
 
@@ -90,14 +132,62 @@ static AffineExpr component(AffineExpr flat, ArrayRef<int64_t> sizes, size_t pos
   return position == 0 ? index : index % sizes[position];
 }
 
-Value KernelEmitter::emitDot(const Node &node, const Box &box) {
-  Box domain = domainBox(node, box);
-  const Edge &lhs = node.operands[0], &rhs = node.operands[1];
-  auto reads = [](const Edge &edge, size_t dim) {
-    return llvm::any_of(edge.index, [&](AffineExpr expr) {
-      return expr.isFunctionOfDim(static_cast<unsigned>(dim));
-    });
+/// a + b or a * b of one element type.
+static Value combine(OpBuilder &builder, Location loc, bool isSum, Value a, Value b) {
+  Type type = a.getType();
+  if (isa<FloatType>(type))
+    return isSum ? Value(arith::AddFOp::create(builder, loc, a, b))
+                 : Value(arith::MulFOp::create(builder, loc, a, b));
+  if (isa<ComplexType>(type))
+    return isSum ? Value(complex::AddOp::create(builder, loc, a, b))
+                 : Value(complex::MulOp::create(builder, loc, a, b));
+  return isSum ? Value(arith::AddIOp::create(builder, loc, a, b))
+               : Value(arith::MulIOp::create(builder, loc, a, b));
+}
+
+/// Sums of products without a matrix instruction: every product of the tile is an element.
+Value KernelEmitter::multiply(Value left, Value right, Value sums) {
+  auto sumType = cast<RankedTensorType>(sums.getType());
+  Type sum = sumType.getElementType();
+  ArrayRef<int64_t> leftShape = cast<RankedTensorType>(left.getType()).getShape();
+  const auto rank = static_cast<unsigned>(sumType.getRank());
+  // [batch…, rows, columns, depth]
+  SmallVector<int64_t> shape(sumType.getShape());
+  shape.push_back(leftShape.back());
+  SmallVector<AffineExpr> leftIndex, rightIndex;
+  for (unsigned dim = 0; dim + 2 < rank; ++dim) {
+    leftIndex.push_back(getAffineDimExpr(dim, context));
+    rightIndex.push_back(getAffineDimExpr(dim, context));
+  }
+  leftIndex.push_back(getAffineDimExpr(rank - 2, context));
+  leftIndex.push_back(getAffineDimExpr(rank, context));
+  rightIndex.push_back(getAffineDimExpr(rank, context));
+  rightIndex.push_back(getAffineDimExpr(rank - 1, context));
+  auto wide = [&](Value tile) {
+    return convertTile(tile, cast<RankedTensorType>(tile.getType()).getElementType(), sum);
   };
+  auto binary = [&](Value a, Value b, bool isSum) {
+    return map(
+        cast<RankedTensorType>(a.getType()), {Operand{a, {}}, Operand{b, {}}},
+        [&](OpBuilder &inside, ValueRange v) { return combine(inside, loc, isSum, v[0], v[1]); });
+  };
+  Value products = binary(view(wide(left), leftIndex, shape), view(wide(right), rightIndex, shape),
+                          /*isSum=*/false);
+  auto reduce =
+      ReduceOp::create(builder, loc, TypeRange(sumType), products, zero(builder, sum), rank);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    Block *block = builder.createBlock(&reduce.getCombiner());
+    Value a = block->addArgument(sum, loc), b = block->addArgument(sum, loc);
+    YieldOp::create(builder, loc, combine(builder, loc, /*isSum=*/true, a, b));
+  }
+  return binary(sums, reduce.getResult(0), /*isSum=*/true);
+}
+
+Value KernelEmitter::emitDot(const Node &node, unsigned number, const Box &box) {
+  const Box domain = tiling.domainBox(node, number, box);
+  const Edge &lhs = node.operands[0], &rhs = node.operands[1];
+  const SmallVector<int> loops = loopsOf(node, number);
   // The roles of the domain's dimensions; each role but the batch becomes one dimension.
   struct Role {
     SmallVector<size_t> dims;
@@ -105,24 +195,36 @@ Value KernelEmitter::emitDot(const Node &node, const Box &box) {
     int64_t size = 1;
   } batch, rows, columns, depth;
   for (size_t dim = 0; dim < domain.size(); ++dim) {
-    Role &role = dim >= node.rank                     ? depth
-                 : reads(lhs, dim) && reads(rhs, dim) ? batch
-                 : reads(lhs, dim)                    ? rows
-                                                      : columns;
+    const bool left = readsDim(lhs, static_cast<unsigned>(dim));
+    const bool right = readsDim(rhs, static_cast<unsigned>(dim));
+    Role &role = dim >= node.rank ? depth : left && right ? batch : left ? rows : columns;
     role.dims.push_back(dim);
     role.sizes.push_back(tiling.tileSize(domain[dim]));
     role.size *= role.sizes.back();
   }
 
+  const std::optional<MatrixTypes> matrix = capacities.matrixFor(node, graph);
   Type result = node.elementTypes[0];
-  // Reals are summed in f32 at least.
+  // Reals are summed in f32 at least, and by matrix instructions integers in 32 bits.
   Type sum = isa<FloatType>(result) && !result.isF64() ? Type(builder.getF32Type()) : result;
+  if (matrix && isa<IntegerType>(result))
+    sum = builder.getI32Type();
+  // The last turn may leave the depth: there both sides are zero.
+  const bool leavesDepth = llvm::any_of(loops, [&](int loop) {
+    return tiling.sizes[static_cast<size_t>(loop)] % tiling.tiles[static_cast<size_t>(loop)] != 0;
+  });
   auto side = [&](const Edge &edge, const Role &first, const Role &second) {
     OperandBox source = operandBox(edge, graph.node(edge.source), domain);
-    Value tile = emitValue(edge.source, source.box);
+    const Node &from = graph.node(edge.source);
+    const bool isLoad = !from.op && leavesDepth;
+    Value tile = isLoad ? load(from, edge.source.node, source.box, /*zeros=*/true)
+                        : emitValue(edge.source, source.box);
     Type element = graph.elementType(edge.source);
-    const bool isPlain = element.isF32() || element.isF64() || element.isF16() || element.isBF16();
-    if (!isPlain || (element.isF64() && !sum.isF64()))
+    const bool isPlain =
+        element.isF16() || element.isBF16() || element.isF32() || (element.isF64() && sum.isF64());
+    if (matrix)
+      tile = convertTile(tile, element, &edge == &lhs ? matrix->left : matrix->right);
+    else if (!isPlain)
       tile = convertTile(tile, element, sum);
     SmallVector<int64_t> shape = batch.sizes;
     shape.push_back(first.size);
@@ -140,19 +242,37 @@ Value KernelEmitter::emitDot(const Node &node, const Box &box) {
     place(second, 1);
     for (AffineExpr &expr : source.view)
       expr = simplifyAffineExpr(expr.replaceDims(local), static_cast<unsigned>(shape.size()), 0);
-    return view(tile, source.view, shape);
+    tile = view(tile, source.view, shape);
+    if (isLoad || !leavesDepth)
+      return tile;
+    const auto at = static_cast<int64_t>(batch.dims.size() + (&first == &depth ? 0 : 1));
+    const SmallVector<int64_t> places(domain.size(), at);
+    const SmallVector<Leaving> leaving = leavingTurns(domain, loops, places, shape);
+    SmallVector<Operand> operands = {{tile, {}}};
+    for (const Leaving &index : leaving)
+      operands.push_back({index.index, {}});
+    auto type = cast<RankedTensorType>(tile.getType());
+    return map(type, operands, [&](OpBuilder &inside, ValueRange v) -> Value {
+      return arith::SelectOp::create(inside, loc, allInside(inside, leaving, v.drop_front()), v[0],
+                                     zero(inside, type.getElementType()));
+    });
   };
-  Value left = side(lhs, rows, depth), right = side(rhs, depth, columns);
 
   SmallVector<int64_t> shape = batch.sizes;
   shape.push_back(rows.size);
   shape.push_back(columns.size);
   auto sumType = RankedTensorType::get(shape, elements::scalarType(sum));
-  Value zero = map(sumType, {}, [&](OpBuilder &inside, ValueRange) -> Value {
-    Value none = arith::ConstantOp::create(inside, loc, inside.getI64IntegerAttr(0));
-    return elements::emitConversion(inside, loc, inside.getI64Type(), sum, none);
+  Value sums = map(sumType, {}, [&](OpBuilder &inside, ValueRange) {
+    return zero(inside, sumType.getElementType());
   });
-  Value product = DotOp::create(builder, loc, sumType, left, right, zero, Value(), Value());
+  Value product = loop(loops, 0, sums, [&](ValueRange sums) {
+    Value left = side(lhs, rows, depth), right = side(rhs, depth, columns);
+    Value added = capacities.isGpu && !matrix
+                      ? multiply(left, right, sums[0])
+                      : Value(DotOp::create(builder, loc, sumType, left, right, sums[0], Value(),
+                                            Value(), matrix && matrix->isTf32));
+    return SmallVector<Value>{added};
+  })[0];
   product = convertTile(product, sum, result);
 
   // Back to the dimensions of the result.

@@ -35,6 +35,9 @@ public:
       std::string why;
       if (!indexing::canTile(&op, &why))
         return fail("'" + op.getName().getStringRef().str() + "' " + why);
+      auto gather = dyn_cast<stablehlo::GatherOp>(op);
+      if (gather && !isa<BlockArgument>(gather.getOperand()))
+        return fail("what is gathered from is computed in the kernel, so it is not in memory");
       addOp(op);
     }
     for (Operation &op : block.without_terminator())

@@ -2,6 +2,7 @@
 // element together.
 #include "tilewright/transform/tile/EmitKernel.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -20,11 +21,11 @@ namespace {
 /// Maps that become one, in the order of the block; the last is the only one that others see.
 using Cluster = SmallVector<MapOp>;
 
-/// Finds the clusters of a kernel. One walk from the end: the users of a map are known before it.
-std::vector<Cluster> findClusters(KernelOp kernel) {
+/// Finds the clusters of a block. One walk from the end: the users of a map are known before it.
+std::vector<Cluster> findClusters(Block &block) {
   std::vector<Cluster> clusters;
   llvm::DenseMap<Operation *, size_t> clusterOf;
-  for (Operation &op : llvm::reverse(kernel.getBlock())) {
+  for (Operation &op : llvm::reverse(block)) {
     auto map = dyn_cast<MapOp>(op);
     if (!map || map.getInputs().empty())
       continue;
@@ -107,11 +108,16 @@ void merge(ArrayRef<MapOp> cluster) {
 } // namespace
 
 void mergeMaps(KernelOp kernel) {
-  for (const Cluster &cluster : findClusters(kernel))
-    merge(cluster);
-  for (MapOp map : llvm::make_early_inc_range(kernel.getBlock().getOps<MapOp>()))
-    if (map->use_empty())
-      map.erase();
+  SmallVector<Block *> blocks = {&kernel.getBlock()};
+  kernel.walk([&](scf::ForOp loop) { blocks.push_back(loop.getBody()); });
+  for (Block *block : blocks)
+    for (const Cluster &cluster : findClusters(*block))
+      merge(cluster);
+  // Inner blocks first: what they do not read any more may be gone outside.
+  for (Block *block : llvm::reverse(blocks))
+    for (MapOp map : llvm::make_early_inc_range(block->getOps<MapOp>()))
+      if (map->use_empty())
+        map.erase();
 }
 
 } // namespace tilewright::tile

@@ -31,7 +31,33 @@ def TileFusionsPass : Pass<"tile-fusions", "::mlir::ModuleOp"> {
     "::tilewright::exec::ExecDialect", "::tilewright::tile::TileDialect",
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
     "::mlir::complex::ComplexDialect", "::mlir::math::MathDialect",
-    "::mlir::tensor::TensorDialect"
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def TilePipelinePass : Pass<"tile-pipeline", "::mlir::ModuleOp"> {
+  let summary = "Makes of a matrix product a kernel whose warps copy and multiply at once";
+  let description = [{
+    The tensor core is fed from shared memory, which the copy engine fills. Who waits for whom, how many slots
+    there are between them and who has how many registers comes from a plan of the loop
+    (`transform/tile/pipeline`), which is checked before anything changes.
+
+    Before:
+      tile.kernel { %s = scf.for { load; load; dot }; map; store }
+    After:
+      sm.kernel { %c = sm.channel depth 4
+        sm.role "load" { scf.for { acquire; copy tma; copy tma; publish } }
+        sm.role "math" { take; mma; scf.for { take; mma; free }; free; map; store } }
+
+    Expects: kernels of `tile-fusions`; `exec.target` of a GPU with `rates`.
+    Gives: an `sm.kernel` for each kernel that is one product of two loaded matrices, of types
+    and layouts that the chip's instructions take, with something behind it. Others are as they
+    were, each a missed remark with the reason.
+    Numerics: none; the sum over K is in the accumulator's type as before.
+  }];
+  let statistics = [Statistic<"numKernels", "kernels", "Kernels with roles">];
+  let dependentDialects = [
+    "::tilewright::sm::SmDialect", "::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"
   ];
 }
 

@@ -94,6 +94,7 @@ private:
   void broadcast(const Value &x);
   void slice(const Value &x);
   void dynamicSlice(const Value &x);
+  void gather(const Value &x);
   void pad(const Value &x);
   void concatenate(const Value &x);
   void reverse(const Value &x);
@@ -271,6 +272,34 @@ void Writer::dynamicSlice(const Value &x) {
       shape, x.element);
 }
 
+/// Rows of a table, at indices of which some are outside.
+void Writer::gather(const Value &x) {
+  static const std::vector<std::string> elements = {"i32", "i64", "ui8"};
+  if (x.shape.empty())
+    return;
+  const int64_t dim = below(static_cast<int64_t>(x.shape.size())), count = 1 + below(40);
+  Value table = input(x.shape, x.element), at = input({count, 1}, pick(elements));
+  Dims shape = {count}, sizes = x.shape;
+  std::string offsets;
+  for (size_t i = 0; i < x.shape.size(); ++i) {
+    if (static_cast<int64_t>(i) == dim)
+      continue;
+    offsets += concat(offsets.empty() ? "" : ", ", shape.size());
+    shape.push_back(x.shape[i]);
+  }
+  sizes[static_cast<size_t>(dim)] = 1;
+  std::string list;
+  for (int64_t size : sizes)
+    list += concat(list.empty() ? "" : ", ", size);
+  add(concat("\"stablehlo.gather\"(", table.name, ", ", at.name,
+             ") <{dimension_numbers = #stablehlo.gather<offset_dims = [", offsets,
+             "], collapsed_slice_dims = [", dim, "], start_index_map = [", dim,
+             "], index_vector_dim = 1>, slice_sizes = array<i64: ", list,
+             ">, indices_are_sorted = false}> : (", type(table), ", ", type(at), ") -> ",
+             type(shape, x.element)),
+      shape, x.element);
+}
+
 void Writer::pad(const Value &x) {
   if (isComplex(x))
     return;
@@ -331,7 +360,10 @@ void Writer::reduce(const Value &x) {
       shape.push_back(x.shape[i]);
   if (isComplex(x))
     return;
-  const bool isMaximum = below(2);
+  // A long sum in few bits has no answer: a partial sum that is large swallows what is added.
+  const bool isShort = volume(x.shape) / std::max<int64_t>(volume(shape), 1) > 32 &&
+                       (x.element == "bf16" || x.element == "f16");
+  const bool isMaximum = below(2) || isShort;
   Value init = below(3) == 0 ? input({}, x.element)
                              : constant(x.element == "i1" ? "false"
                                         : isFloat(x)      ? "0.0"
@@ -427,7 +459,7 @@ std::string Writer::write(int ops) {
       pad(x);
       break;
     case 13:
-      below(2) ? concatenate(x) : reverse(x);
+      below(2) ? concatenate(x) : below(2) ? reverse(x) : gather(x);
       break;
     case 14:
       reduce(x);

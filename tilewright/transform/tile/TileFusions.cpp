@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
@@ -51,8 +52,8 @@ static bool tileFusion(exec::FusionOp fusion, SymbolTable &symbols, const Capaci
 
   OpBuilder builder(fusion.getContext());
   SmallVector<int> inputs;
-  KernelOp kernel =
-      emitKernel(builder, fusion.getLoc(), symbolName(fusion.getName()), *graph, *tiling, inputs);
+  KernelOp kernel = emitKernel(builder, fusion.getLoc(), symbolName(fusion.getName()), *graph,
+                               *tiling, capacities, inputs);
   symbols.insert(kernel);
   mergeMaps(kernel);
 
@@ -64,8 +65,9 @@ static bool tileFusion(exec::FusionOp fusion, SymbolTable &symbols, const Capaci
                                        kernel.getSymName(), operands, DenseI64ArrayAttr());
   SmallVector<int64_t> aliases;
   for (auto [result, input] : findAliases(kernel)) {
-    // Memory that is given twice is read in two ways.
-    if (llvm::count(operands, operands[static_cast<size_t>(input)]) != 1)
+    // Memory that is given twice is read in two ways. A block's threads do not wait for one another
+    // between loads and stores.
+    if (capacities.isGpu || llvm::count(operands, operands[static_cast<size_t>(input)]) != 1)
       continue;
     aliases.push_back(result);
     aliases.push_back(input);

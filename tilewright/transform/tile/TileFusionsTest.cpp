@@ -7,18 +7,29 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
 
 namespace tilewright::tile {
 
-TEST(TileFusions, RandomFusionsKeepTheirMeaning) {
+/// `text` with another machine.
+static std::string withTarget(std::string text, const std::string &target) {
+  const std::string name = "exec.target = {";
+  const size_t begin = text.find(name) + name.size();
+  return text.replace(begin, text.find('}', begin) - begin, target);
+}
+
+/// Random fusions for a machine; `target` says which, for a seed.
+static void compareRandomFusions(const std::function<std::string(uint64_t)> &target) {
   const char *first = std::getenv("TILEWRIGHT_TEST_SEED");
   const char *count = std::getenv("TILEWRIGHT_TEST_COUNT");
   const uint64_t begin = first ? std::strtoull(first, nullptr, 10) : 0;
   const uint64_t end = begin + (count ? std::strtoull(count, nullptr, 10) : 150);
   int failures = 0, whole = 0;
   for (uint64_t seed = begin; seed < end && failures < 3; ++seed) {
-    const std::string text = randomFusion(seed, 1 + static_cast<int>(seed % 14));
+    std::string text = randomFusion(seed, 1 + static_cast<int>(seed % 14));
+    if (target)
+      text = withTarget(text, target(seed));
     int kernels = 0;
     const std::string difference = compareWithTiled(text, seed, /*edges=*/false, &kernels);
     whole += kernels == 1;
@@ -29,7 +40,19 @@ TEST(TileFusions, RandomFusionsKeepTheirMeaning) {
   }
   // What falls apart is correct too, but tests less.
   EXPECT_GE(whole, static_cast<int>(end - begin) * 9 / 10);
-  RecordProperty("whole", whole);
+  ::testing::Test::RecordProperty("whole", whole);
+}
+
+TEST(TileFusions, RandomFusionsKeepTheirMeaning) { compareRandomFusions(nullptr); }
+
+TEST(TileFusions, RandomFusionsInLoopsKeepTheirMeaning) {
+  // Blocks of a GPU that can hold next to nothing, so that everything is done in loops.
+  compareRandomFusions([](uint64_t seed) {
+    return concat("kind = \"gpu\", processors = ", 1 + seed % 7,
+                  " : i64, tile_elements = ", int64_t(1) << (seed % 9),
+                  " : i64, matrix = {types = [", seed % 2 ? "\"f16\", \"i32\", \"f8E4M3FN\"" : "",
+                  "]}");
+  });
 }
 
 TEST(TileFusions, WhatIsEmptyKeepsItsMeaning) {

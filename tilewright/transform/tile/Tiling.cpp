@@ -24,12 +24,17 @@ static int64_t bytesOf(Type type) {
   return std::max<int64_t>(1, type.getIntOrFloatBitWidth() / 8);
 }
 
+bool readsDim(const Edge &edge, unsigned dim) {
+  return llvm::any_of(edge.index, [&](AffineExpr expr) { return expr.isFunctionOfDim(dim); });
+}
+
 namespace {
 /// Follows boxes through the graph.
 class Walker {
 public:
-  Walker(const FusionGraph &graph, ArrayRef<int64_t> mainSizes, Needs &needs)
-      : graph(graph), mainSizes(mainSizes), needs(needs) {}
+  Walker(const FusionGraph &graph, const Capacities &capacities, ArrayRef<int64_t> mainSizes,
+         Needs &needs)
+      : graph(graph), capacities(capacities), mainSizes(mainSizes), needs(needs) {}
 
   void visit(ValueRef value, const Box &box) {
     if (!seen.insert({value.node, box}).second || graph.constantOf(value))
@@ -46,6 +51,8 @@ public:
       addContiguous(box, volume);
       return;
     }
+    if (isDot)
+      addProduct(node, domain);
     if (node.sizes.size() > node.rank) {
       needs.hasReduction = true;
       // A point that does not decide what is reduced would do it again.
@@ -83,6 +90,36 @@ public:
     }
   }
 
+  void addProduct(const Node &node, const Box &domain) {
+    if (auto types = capacities.matrixFor(node, graph)) {
+      int64_t depth = 1;
+      for (int64_t size : llvm::drop_begin(node.sizes, node.rank))
+        depth *= size;
+      // Which dimension of the product memory is contiguous along; -1 if it is not read as it is.
+      auto innerOf = [&](const Edge &edge, Type type) -> int {
+        const Node &source = graph.node(edge.source);
+        const bool isPlain = !source.op && source.elementTypes[0] == type && !edge.index.empty() &&
+                             source.shape().back() * type.getIntOrFloatBitWidth() % 128 == 0;
+        auto dim = isPlain ? dyn_cast<AffineDimExpr>(edge.index.back()) : AffineDimExpr(nullptr);
+        return dim ? static_cast<int>(dim.getPosition()) : -1;
+      };
+      const int left = innerOf(node.operands[0], types->left);
+      const int right = innerOf(node.operands[1], types->right);
+      needs.product = {depth, *types, left >= 0 && right >= 0,
+                       right >= 0 && right < static_cast<int>(node.rank)};
+    }
+    for (unsigned dim = 0; dim < node.rank; ++dim) {
+      const Access &access = domain[dim];
+      if (!access.follows() || access.scale != 1 || access.divisor != 1)
+        continue;
+      const bool left = readsDim(node.operands[0], dim), right = readsDim(node.operands[1], dim);
+      if (left && !right)
+        needs.rows.insert(access.main);
+      else if (right && !left)
+        needs.columns.insert(access.main);
+    }
+  }
+
   void addContiguous(const Box &box, int64_t volume) {
     if (!box.empty() && box.back().follows() && std::abs(box.back().scale) == 1)
       needs.contiguous[box.back().main] += volume;
@@ -103,6 +140,7 @@ public:
 
 private:
   const FusionGraph &graph;
+  const Capacities &capacities;
   ArrayRef<int64_t> mainSizes;
   Needs &needs;
   std::set<std::pair<unsigned, Box>> seen;
@@ -129,7 +167,7 @@ std::optional<Tiling> Tiling::create(const FusionGraph &graph, const Capacities 
   tiling.sizes.assign(domain.shape().begin(), domain.shape().end());
 
   Needs needs;
-  Walker walker(graph, tiling.sizes, needs);
+  Walker walker(graph, capacities, tiling.sizes, needs);
   for (ValueRef output : graph.outputs) {
     const Node &node = graph.node(output);
     Box box;
@@ -172,8 +210,10 @@ std::optional<Tiling> Tiling::create(const FusionGraph &graph, const Capacities 
     reason = "a reshape cuts across dimensions that are padded or joined";
     return std::nullopt;
   }
+  tiling.gridRank = static_cast<int>(tiling.sizes.size());
   if (!tiling.choose(needs, capacities, reason))
     return std::nullopt;
+  tiling.planLoops(graph, capacities);
   return tiling;
 }
 

@@ -4,6 +4,7 @@
 #define TILEWRIGHT_TRANSFORM_TILE_TILING_H
 
 #include "tilewright/transform/tile/FusionGraph.h"
+#include "tilewright/transform/tile/pipeline/Gemm.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 
@@ -13,6 +14,13 @@
 
 namespace tilewright::tile {
 
+/// The element types of a product's operands, after what they are may have become what instructions
+/// take.
+struct MatrixTypes {
+  mlir::Type left, right;
+  bool isTf32 = false;
+};
+
 /// What is known of the machine. Read from the module; the defaults are for none in particular.
 struct Capacities {
   int64_t cores = 4;
@@ -20,6 +28,17 @@ struct Capacities {
   int64_t l1Bytes = 32 << 10;
   /// Fewer elements than this are not worth splitting.
   int64_t minParallelItems = 16 << 10;
+  /// Whether points of the grid are blocks of a GPU, with as many `cores` as it has processors.
+  bool isGpu = false;
+  /// Elements of a tile that one point holds at once; longer ones are done in a loop. 0 is no
+  /// limit.
+  int64_t tileElements = 0;
+  /// Element types that matrix instructions multiply, by their names in the IR.
+  std::set<std::string> matrixTypes;
+  /// What products cost there, if that is known.
+  std::optional<pipeline::Machine> machine;
+  /// What matrix instructions are given for a dot_general; nothing if they do not compute it.
+  std::optional<MatrixTypes> matrixFor(const Node &dot, const FusionGraph &graph) const;
 
   static Capacities of(mlir::Attribute target);
 };
@@ -49,7 +68,7 @@ struct Access {
 };
 using Box = std::vector<Access>;
 
-/// The box of a node's whole domain, given that of its results.
+/// The box of a node's whole domain, given that of its results; what it reduces is in one piece.
 Box domainBox(const Node &node, const Box &result);
 
 /// Where an operand is read, given the box of the user's domain: the preimage of the box
@@ -64,6 +83,9 @@ struct OperandBox {
   bool isRefused = false;
 };
 OperandBox operandBox(const Edge &edge, const Node &source, const Box &domain);
+
+/// Whether an operand is read at indices that depend on a dimension of the domain.
+bool readsDim(const Edge &edge, unsigned dim);
 
 /// What is found by following boxes from the outputs to the inputs.
 struct Needs {
@@ -81,6 +103,17 @@ struct Needs {
   bool isRefused = false;
   /// Tiles of these dimensions are multiples of a number.
   std::map<int, int64_t> multiples;
+  /// Dimensions along the rows and the columns of a product of matrices.
+  std::set<int> rows, columns;
+  /// What matrix instructions would do, if they compute it: depth and types, and which sides are
+  /// read along their rows from memory in steps of 16 bytes, as copy engines take them.
+  struct Product {
+    int64_t depth;
+    MatrixTypes types;
+    bool canCopy;
+    bool columnsInner; // rhs is contiguous along its columns
+  };
+  std::optional<Product> product;
 };
 
 class Tiling {
@@ -90,10 +123,22 @@ public:
   static std::optional<Tiling> create(const FusionGraph &graph, const Capacities &capacities,
                                       std::string &reason);
 
-  /// The dimensions of the domain (those of the largest output) and their tiles.
+  /// The dimensions of the domain (those of the largest output) and their tiles. After the first
+  /// `gridRank` come those that a point goes through in a loop, one tile after the other.
   llvm::SmallVector<int64_t> sizes, tiles;
+  int gridRank = 0;
   /// The box of each output.
   std::vector<Box> outputs;
+
+  /// Dimensions that a node reduces in a loop: (node, dimension of its domain) to the number in
+  /// `sizes`.
+  std::map<std::pair<unsigned, unsigned>, int> reductionLoops;
+  /// Dimensions of the grid, each in one piece, that outputs are written along in a loop.
+  std::map<int, int> storeLoops;
+
+  /// The box of a node's domain, given that of its results.
+  Box domainBox(const Node &node, unsigned number, const Box &result) const;
+  bool isLoop(const Access &access) const { return access.main >= gridRank; }
 
   int64_t points(int main) const {
     return (sizes[static_cast<size_t>(main)] + tiles[static_cast<size_t>(main)] - 1) /
@@ -122,6 +167,13 @@ public:
 private:
   /// Chooses `tiles` among the legal ones.
   bool choose(const Needs &needs, const Capacities &capacities, std::string &reason);
+  void chooseForCpu(const Needs &needs, const Capacities &capacities);
+  void chooseForGpu(const Needs &needs, const Capacities &capacities);
+  void chooseForProduct(const Needs &needs, const Capacities &capacities);
+  bool chooseByCost(const Needs &needs, const Capacities &capacities, int row, int column,
+                    int64_t blocks);
+  /// Finds what has to be done in loops, and adds their dimensions.
+  void planLoops(const FusionGraph &graph, const Capacities &capacities);
 };
 
 } // namespace tilewright::tile

@@ -127,3 +127,11 @@ func.func @convert(%x: tensor<32xf32, #sm.layout<[32 lane]>>) {
   %y = sm.convert %x : tensor<32xf32, #sm.layout<[32 lane]>> -> tensor<32xf16, #sm.layout<[32 lane]>>
   return
 }
+
+// -----
+
+func.func @convert_map(%x: tensor<32xf32, #sm.layout<[32 lane]>>) {
+  // expected-error@below {{needs a map from 1 dimensions to 1, without symbols}}
+  %y = sm.convert %x map affine_map<(i, j) -> (i)> : tensor<32xf32, #sm.layout<[32 lane]>> -> tensor<32xf32, #sm.layout<[32 lane]>>
+  return
+}

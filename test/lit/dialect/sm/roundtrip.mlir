@@ -51,3 +51,12 @@ func.func @convert(%x: tensor<1000xf32, #sm.layout<[32 lane, 32 reg]>>) -> tenso
   %y = sm.convert %x : tensor<1000xf32, #sm.layout<[32 lane, 32 reg]>> -> tensor<1000xf32, #sm.layout<[32 reg, 32 lane]>>
   return %y : tensor<1000xf32, #sm.layout<[32 reg, 32 lane]>>
 }
+
+/// A view that moves elements between threads.
+
+// CHECK-LABEL: func @reverse
+//       CHECK:   sm.convert %{{.*}} map #{{.*}} : tensor<32xf32, #{{.*}}> -> tensor<16xf32, #{{.*}}>
+func.func @reverse(%x: tensor<32xf32, #sm.layout<[32 lane]>>) -> tensor<16xf32, #sm.layout<[16 lane] copies [2 lane:16]>> {
+  %y = sm.convert %x map affine_map<(i) -> (-i + 15)> : tensor<32xf32, #sm.layout<[32 lane]>> -> tensor<16xf32, #sm.layout<[16 lane] copies [2 lane:16]>>
+  return %y : tensor<16xf32, #sm.layout<[16 lane] copies [2 lane:16]>>
+}

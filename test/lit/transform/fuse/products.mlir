@@ -1,0 +1,37 @@
+// RUN: tilewright-opt %s --mlir-disable-threading --fuse --fuse-print -o /dev/null | FileCheck %s
+
+// What a product reads, and what goes on with its elements, is in its kernel.
+
+module attributes {exec.target = {kind = "gpu"}} {
+// CHECK-LABEL: @bias
+// CHECK-NEXT: 1 x convert_dot_general_add_tanh: 5 ops goes on with the elements of a product
+func.func @bias(%x: tensor<64x32xf16>, %q: tensor<32x16xi8>, %b: tensor<16xf16>) -> tensor<64x16xf16> {
+  %w = stablehlo.convert %q : (tensor<32x16xi8>) -> tensor<32x16xf16>
+  %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x32xf16>, tensor<32x16xf16>) -> tensor<64x16xf16>
+  %c = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<16xf16>) -> tensor<64x16xf16>
+  %s = stablehlo.add %d, %c : tensor<64x16xf16>
+  %t = stablehlo.tanh %s : tensor<64x16xf16>
+  return %t : tensor<64x16xf16>
+}
+
+// A reduction of the product, an expensive op before it, and a second reader stay outside.
+// CHECK-LABEL: @outside
+// CHECK-DAG: 1 x exponential
+// CHECK-DAG: 1 x dot_general: 1 op an op by itself
+// CHECK-DAG: 1 x reduce
+func.func @outside(%x: tensor<64x32xf16>, %w: tensor<32x16xf16>) -> (tensor<64xf16>, tensor<64x16xf16>) {
+  %z = stablehlo.constant dense<0.0> : tensor<f16>
+  %e = stablehlo.exponential %x : tensor<64x32xf16>
+  %d = stablehlo.dot_general %e, %w, contracting_dims = [1] x [0] : (tensor<64x32xf16>, tensor<32x16xf16>) -> tensor<64x16xf16>
+  %r = stablehlo.reduce(%d init: %z) applies stablehlo.add across dimensions = [1] : (tensor<64x16xf16>, tensor<f16>) -> tensor<64xf16>
+  return %r, %d : tensor<64xf16>, tensor<64x16xf16>
+}
+
+// An op that stands alone is a kernel: a GPU has no library.
+// CHECK-LABEL: @alone
+// CHECK-NEXT: 1 x transpose: 1 op an op by itself
+func.func @alone(%x: tensor<64x32xf16>) -> tensor<32x64xf16> {
+  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<64x32xf16>) -> tensor<32x64xf16>
+  return %t : tensor<32x64xf16>
+}
+}

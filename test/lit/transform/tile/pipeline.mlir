@@ -1,0 +1,118 @@
+// RUN: tilewright-opt %s --tile-pipeline --split-input-file --remarks-filter=".*" --remark-format=emitRemark 2>%t | FileCheck %s
+// RUN: FileCheck %s --check-prefix=WHY --input-file=%t
+
+#hopper = {kind = "gpu", chip = "sm_90a", processors = 132 : i64, shared_bytes = 232448 : i64, rates = {
+  matrix_unit = "wgmma", products = {f16 = 2048, tf32 = 1024}, matrix_latency = 60, copy_latency = 1000,
+  l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 2, moves_registers = 1}}
+
+/// A tile of 256x256 is too much for the registers of one processor, so two share its columns: the rhs
+/// has copies in both, the lhs and the accumulator are divided along M. One product stays in flight.
+
+// CHECK-DAG: #[[LHS:.*]] = #sm.layout<[2 cta, 16 offset:512, 8 offset:64] [64 offset] xor [offset 6:3 to offset 3]>
+// CHECK-DAG: #[[RHS:.*]] = #sm.layout<[8 offset:512, 8 offset:64] [4 offset:4096, 64 offset] copies [2 cta] xor [offset 6:3 to offset 3]>
+// CHECK-DAG: #[[ACC:.*]] = #sm.layout<[2 cta, 2 group, 4 warp, 2 reg:2, 8 lane:4] [32 reg:4, 4 lane, 2 reg]>
+// CHECK-LABEL: sm.kernel @gemm grid [16, 16] inputs 3 warps 12 cluster [2, 1, 1]
+//       CHECK:   %[[IN:.*]] = sm.channel depth [[DEPTH:3|4]] : <<256x64xf16, shared, #[[LHS]]>, <64x256xf16, shared, #[[RHS]]>>
+//       CHECK:   sm.role "load" warps 4 registers 40
+//       CHECK:     scf.for
+//       CHECK:       %[[EMPTY:.*]]:2 = sm.acquire %[[IN]]
+//       CHECK:       sm.copy {{ ?}}tma %{{.*}} to %[[EMPTY]]#0
+//       CHECK:       sm.copy {{ ?}}tma %{{.*}} to %[[EMPTY]]#1
+//       CHECK:       sm.publish %[[IN]]
+//       CHECK:   sm.role "math" warps 8 registers 232
+//       CHECK:     sm.take
+//       CHECK:     %[[FIRST:.*]] = sm.mma wgmma
+//       CHECK:     %[[SUM:.*]] = scf.for %{{.*}} = %c1{{.*}} to %{{.*}} step %{{.*}} iter_args(%[[ACCUMULATOR:.*]] = %[[FIRST]])
+//       CHECK:       sm.take
+//       CHECK:       sm.mma wgmma %{{.*}}, %{{.*}}, %[[ACCUMULATOR]]
+//       CHECK:       sm.free
+//       CHECK:     sm.free
+//       CHECK:     %[[BIAS:.*]] = tile.load %{{.*}} -> tensor<256xf32
+//       CHECK:     %[[WIDE:.*]] = tile.view %[[BIAS]] {{.*}} -> tensor<256x256xf32, #[[ACC]]>
+//       CHECK:     tile.map(%[[SUM]], %[[WIDE]])
+//       CHECK:     tile.store
+
+// WHY: gemm: 512 tiles
+// WHY: gemm: 2 processors share the columns of their tiles
+// WHY: gemm: an iteration takes
+// WHY: gemm: operands has
+// WHY: gemm: a thread of math gets 232 registers and needs
+module attributes {exec.target = #hopper} {
+tile.kernel @gemm grid [16, 16] inputs 3 {
+^bb0(%i: index, %j: index, %a: memref<4096x4096xf16>, %b: memref<4096x4096xf16>, %bias: memref<4096xf32>, %d: memref<4096x4096xf32>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %m = affine.apply affine_map<(d0) -> (d0 * 256)>(%i)
+  %n = affine.apply affine_map<(d0) -> (d0 * 256)>(%j)
+  %z = tile.load %bias[%n] : memref<4096xf32> -> tensor<256xf32>
+  %zero = tile.map() : () -> tensor<256x256xf32> {
+    %cst = arith.constant 0.0 : f32
+    tile.yield %cst : f32
+  }
+  %sum = scf.for %s = %c0 to %c64 step %c1 iter_args(%acc = %zero) -> tensor<256x256xf32> {
+    %k = affine.apply affine_map<(d0) -> (d0 * 64)>(%s)
+    %x = tile.load %a[%m, %k] : memref<4096x4096xf16> -> tensor<256x64xf16>
+    %y = tile.load %b[%k, %n] : memref<4096x4096xf16> -> tensor<64x256xf16>
+    %p = tile.dot %x, %y, %acc : tensor<256x64xf16>, tensor<64x256xf16> -> tensor<256x256xf32>
+    scf.yield %p : tensor<256x256xf32>
+  }
+  %w = tile.view %z affine_map<(r, c) -> (c)> : tensor<256xf32> -> tensor<256x256xf32>
+  %r = tile.map(%sum, %w) : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32> {
+  ^bb0(%e: f32, %f: f32):
+    %g = arith.addf %e, %f : f32
+    tile.yield %g : f32
+  }
+  tile.store %r, %d[%m, %n] : tensor<256x256xf32>, memref<4096x4096xf32>
+}
+}
+
+// -----
+
+#hopper = {kind = "gpu", chip = "sm_90a", processors = 132 : i64, shared_bytes = 232448 : i64, rates = {
+  matrix_unit = "wgmma", products = {f16 = 2048, tf32 = 1024}, matrix_latency = 60, copy_latency = 1000,
+  l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 2, moves_registers = 1}}
+
+/// Where the plan or the engines say no, the kernel stays and the reason is said.
+
+// CHECK-LABEL: tile.kernel @negative_rows_not_aligned
+// WHY: negative_rows_not_aligned has no roles: rows of its rhs are 2002 bytes apart, and the copy engine takes multiples of 16
+// CHECK-LABEL: tile.kernel @negative_tf32_order
+// WHY: negative_tf32_order has no roles: matrix instructions of tf32 want both operands contiguous along K
+module attributes {exec.target = #hopper} {
+tile.kernel @negative_rows_not_aligned grid [8, 8] inputs 2 {
+^bb0(%i: index, %j: index, %a: memref<1024x1024xf16>, %b: memref<1024x1001xf16>, %d: memref<1024x1001xf32>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %pad = arith.constant 0.0 : f16
+  %zero = tile.map() : () -> tensor<128x128xf32> {
+    %cst = arith.constant 0.0 : f32
+    tile.yield %cst : f32
+  }
+  %sum = scf.for %s = %c0 to %c16 step %c1 iter_args(%acc = %zero) -> tensor<128x128xf32> {
+    %x = tile.load %a[%i, %s] : memref<1024x1024xf16> -> tensor<128x64xf16>
+    %y = tile.load %b[%s, %j] padding %pad : f16 in_bounds [true, false] : memref<1024x1001xf16> -> tensor<64x128xf16>
+    %p = tile.dot %x, %y, %acc : tensor<128x64xf16>, tensor<64x128xf16> -> tensor<128x128xf32>
+    scf.yield %p : tensor<128x128xf32>
+  }
+  tile.store %sum, %d[%i, %j] in_bounds [true, false] : tensor<128x128xf32>, memref<1024x1001xf32>
+}
+tile.kernel @negative_tf32_order grid [8, 8] inputs 2 {
+^bb0(%i: index, %j: index, %a: memref<1024x1024xf32>, %b: memref<1024x1024xf32>, %d: memref<1024x1024xf32>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %zero = tile.map() : () -> tensor<128x128xf32> {
+    %cst = arith.constant 0.0 : f32
+    tile.yield %cst : f32
+  }
+  %sum = scf.for %s = %c0 to %c16 step %c1 iter_args(%acc = %zero) -> tensor<128x128xf32> {
+    %x = tile.load %a[%i, %s] : memref<1024x1024xf32> -> tensor<128x32xf32>
+    %y = tile.load %b[%s, %j] : memref<1024x1024xf32> -> tensor<32x128xf32>
+    %p = tile.dot %x, %y, %acc tf32 : tensor<128x32xf32>, tensor<32x128xf32> -> tensor<128x128xf32>
+    scf.yield %p : tensor<128x128xf32>
+  }
+  tile.store %sum, %d[%i, %j] : tensor<128x128xf32>, memref<1024x1024xf32>
+}
+}

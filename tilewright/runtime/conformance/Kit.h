@@ -1,0 +1,170 @@
+// The conformance suite of devices: what programs may rely on whatever the device is. Each kind of
+// device links the tests of this folder with a kit of its own.
+#ifndef TILEWRIGHT_RUNTIME_CONFORMANCE_KIT_H
+#define TILEWRIGHT_RUNTIME_CONFORMANCE_KIT_H
+
+#include "tilewright/artifact/Executable.h"
+#include "tilewright/runtime/Client.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace tilewright::runtime::conformance {
+
+/// What the tests need of a kind of device. Its code has these kernels; `n` is how many elements
+/// they are made for:
+///
+///   add_one(f32 x[n], f32 y[n])            y = x + 1; y may be x
+///   add(f32 a[n], f32 b[n], f32 y[n])      y = a + b
+///   slow(f32 x[n], f32 y[n])               y = x + 1, after some milliseconds
+///   increment(i32 x[1], i32 y[1])          y = x + 1; y may be x
+///   less(i32 a[1], i32 b[1], pred y[1])    y = a < b
+class Kit {
+public:
+  virtual ~Kit() = default;
+  virtual Result<std::unique_ptr<Client>> makeClient(const RuntimeOptions &options) = 0;
+  virtual artifact::Target target() = 0;
+  virtual const std::vector<std::byte> &code() = 0;
+  virtual artifact::Kernel kernel(const std::string &symbol, int64_t n) = 0;
+};
+
+/// The kit of this program.
+Kit &kit();
+
+/// Puts an executable together, buffer by buffer and step by step.
+class Program {
+public:
+  artifact::Executable executable;
+
+  explicit Program(std::string name = "test") {
+    executable.name = std::move(name);
+    executable.target = kit().target();
+    executable.object = kit().code();
+    executable.blocks.resize(1);
+  }
+  artifact::Slice parameter(const TensorType &type) {
+    executable.parameters.emplace_back().type = type;
+    return allocate(artifact::Storage::parameter, executable.parameters.size() - 1, bytesOf(type));
+  }
+  artifact::Slice result(const TensorType &type) {
+    executable.results.emplace_back().type = type;
+    return allocate(artifact::Storage::result, executable.results.size() - 1, bytesOf(type));
+  }
+  artifact::Slice temporary(int64_t bytes) {
+    const int64_t offset = executable.arenaBytes[0];
+    executable.arenaBytes[0] += (bytes + 63) / 64 * 64;
+    return allocate(artifact::Storage::temporary, static_cast<uint64_t>(offset), bytes);
+  }
+  template <typename T> artifact::Slice constant(const std::vector<T> &values) {
+    const size_t offset = executable.constants.size(), bytes = values.size() * sizeof(T);
+    executable.constants.resize(offset + (bytes + 63) / 64 * 64);
+    std::memcpy(executable.constants.data() + offset, values.data(), bytes);
+    return allocate(artifact::Storage::constant, offset, static_cast<int64_t>(bytes));
+  }
+  artifact::Index block() {
+    executable.blocks.emplace_back();
+    return static_cast<artifact::Index>(executable.blocks.size() - 1);
+  }
+  void launch(const std::string &symbol, int64_t n, std::vector<artifact::Slice> buffers,
+              artifact::Index block = 0) {
+    executable.kernels.push_back(kit().kernel(symbol, n));
+    const auto kernel = static_cast<artifact::Index>(executable.kernels.size() - 1);
+    step(artifact::LaunchStep{kernel, std::move(buffers)}, block, symbol);
+  }
+  void step(artifact::StepAction action, artifact::Index block = 0, std::string name = "step") {
+    executable.blocks[block].steps.push_back({std::move(action), std::move(name), "train.py:7"});
+  }
+  void donate(size_t parameter, size_t result) {
+    executable.parameters[parameter].donation = artifact::Donation::must;
+    executable.results[result].aliasOf = static_cast<artifact::Index>(parameter);
+  }
+  static int64_t bytesOf(const TensorType &type) {
+    auto bytes = static_cast<int64_t>(numerics::storageBytes(type.element));
+    for (int64_t dim : type.dims)
+      bytes *= dim;
+    return bytes;
+  }
+
+private:
+  artifact::Slice allocate(artifact::Storage storage, uint64_t index, int64_t bytes) {
+    executable.allocations.push_back({storage, index, bytes, 0});
+    return {static_cast<artifact::Index>(executable.allocations.size() - 1), 0, bytes};
+  }
+};
+
+/// A client of the kit and the shortest way to use it.
+class Fixture : public ::testing::Test {
+protected:
+  static constexpr int64_t length = 16;
+  static TensorType floats(int64_t count = length) { return {ElementType::f32, {count}}; }
+
+  void makeClient(RuntimeOptions options = {}) {
+    options.threads = 2;
+    auto made = kit().makeClient(options);
+    ASSERT_TRUE(made.isOk()) << std::move(made).takeStatus().toString();
+    client = *std::move(made);
+  }
+  /// False, and the test is skipped, if the kit has fewer devices.
+  bool makeClientWith(int64_t devices) {
+    RuntimeOptions options;
+    options.devices = devices;
+    makeClient(options);
+    return client && client->devices().size() >= static_cast<size_t>(devices);
+  }
+  Device &device(size_t index = 0) { return *client->devices()[index]; }
+  Memory &memory(size_t index = 0) { return device(index).defaultMemory(); }
+  Memory &pinned(size_t index = 0) { return *device(index).memoryOfKind(pinnedHostKind); }
+
+  std::shared_ptr<LoadedExecutable> load(const Program &program) {
+    return load(program, *client->defaultAssignment(program.executable.replicas,
+                                                    program.executable.partitions));
+  }
+  std::shared_ptr<LoadedExecutable> load(const Program &program, DeviceAssignment assignment) {
+    auto loaded = client->load(std::make_shared<artifact::Executable>(program.executable),
+                               std::move(assignment));
+    EXPECT_TRUE(loaded.isOk()) << std::move(loaded).takeStatus().toString();
+    return loaded.isOk() ? *loaded : nullptr;
+  }
+  /// y = x + 1 by `symbol`.
+  static Program unary(const std::string &symbol = "add_one", int64_t count = length,
+                       bool isDonating = false) {
+    Program program("jit_" + symbol);
+    artifact::Slice x = program.parameter(floats(count)), y = program.result(floats(count));
+    program.launch(symbol, count, {x, y});
+    if (isDonating)
+      program.donate(0, 0);
+    return program;
+  }
+
+  std::unique_ptr<Buffer> buffer(float value, size_t index = 0, int64_t count = length) {
+    std::vector<float> host(static_cast<size_t>(count), value);
+    auto made = Buffer::fromHost({host.data(), floats(count), {}}, memory(index));
+    EXPECT_TRUE(made.isOk()) << std::move(made).takeStatus().toString();
+    return made.isOk() ? *std::move(made) : nullptr;
+  }
+  static Result<Execution> execute(LoadedExecutable &executable, std::vector<Buffer *> arguments,
+                                   const ExecuteOptions &options = {}) {
+    std::span<Buffer *const> list(arguments);
+    return executable.execute(std::span(&list, 1), options);
+  }
+  template <typename T = float> static std::vector<T> read(const Buffer &buffer) {
+    std::vector<T> host(buffer.byteCount() / sizeof(T));
+    auto copied = buffer.toHost(host.data(), buffer.byteCount());
+    EXPECT_TRUE(copied.isOk()) << std::move(copied).takeStatus().toString();
+    if (copied.isOk()) {
+      Status status = copied->await();
+      EXPECT_TRUE(status.isOk()) << status.toString();
+    }
+    return host;
+  }
+
+  std::unique_ptr<Client> client;
+};
+
+} // namespace tilewright::runtime::conformance
+
+#endif // TILEWRIGHT_RUNTIME_CONFORMANCE_KIT_H

@@ -1,0 +1,143 @@
+#include "tilewright/runtime/cuda/CudaBackend.h"
+#include "tilewright/runtime/StridedCopy.h"
+#include "tilewright/runtime/cpu/HostMemory.h"
+#include "tilewright/runtime/cuda/CudaDevice.h"
+#include "tilewright/runtime/cuda/CudaProgram.h"
+#include "tilewright/runtime/cuda/FindDriver.h"
+#include "tilewright/runtime/cuda/Transfer.h"
+#include "tilewright/support/Concat.h"
+
+namespace tilewright::runtime::cuda {
+namespace {
+
+class CudaBackend final : public Backend {
+public:
+  explicit CudaBackend(std::vector<std::shared_ptr<CudaDevice>> devices)
+      : gpus(std::move(devices)) {}
+  ~CudaBackend() override {
+    for (const std::shared_ptr<CudaDevice> &gpu : gpus)
+      gpu->stop();
+  }
+
+  /// Taken before there is a client, because they may fail.
+  Status prepareMemory() {
+    for (const std::shared_ptr<CudaDevice> &gpu : gpus) {
+      TILEWRIGHT_ASSIGN(std::unique_ptr<RawMemory> memory, gpu->memory(gpus));
+      prepared.push_back(std::move(memory));
+    }
+    return Status();
+  }
+
+  std::string name() const override { return "cuda"; }
+  std::string version() const override {
+    const int version = gpus.front()->api().version();
+    return concat("tilewright cuda ", version / 1000, ".", version % 1000 / 10);
+  }
+  std::vector<DeviceDescription> devices() const override {
+    std::vector<DeviceDescription> list;
+    for (const std::shared_ptr<CudaDevice> &gpu : gpus) {
+      const int capability = gpu->capability();
+      list.push_back({"cuda",
+                      {{"device_model", gpu->model()},
+                       {"compute_capability", concat(capability / 10, ".", capability % 10)},
+                       {"core_count", int64_t(gpu->limits().multiprocessors)},
+                       {"driver_ordinal", int64_t(gpu->ordinal())}}});
+    }
+    return list;
+  }
+
+  std::unique_ptr<RawMemory> rawMemory(std::string_view kind, size_t device) override {
+    return kind == deviceKind ? std::move(prepared[device]) : gpus[device]->pinnedMemory();
+  }
+  int64_t defaultMemoryLimit(std::string_view kind, size_t device) const override {
+    if (kind == deviceKind)
+      return gpus[device]->freeBytes() / 10 * 9;
+    return cpu::availableMemory() / 2; // pinned memory is taken from everybody
+  }
+  bool isHostMemory(std::string_view kind) const override { return kind == pinnedHostKind; }
+  /// A device reaches only what is pinned.
+  bool canAdoptHostBytes(std::string_view) const override { return false; }
+
+  Event copy(Place to, Place from, size_t bytes, ThreadPool &pool) override {
+    CudaDevice *target = gpuOf(to), *source = gpuOf(from);
+    if (!target && !source) {
+      copyDense(to.data, from.data, bytes, &pool);
+      return Event();
+    }
+    if (target && source)
+      return copyBetween(*target, to.data, *source, from.data, bytes);
+    if (target)
+      return from.memory ? uploadPinned(*target, to.data, from.data, bytes)
+                         : upload(*target, to.data, from.data, bytes, pool);
+    return to.memory ? downloadPinned(*source, to.data, from.data, bytes)
+                     : download(*source, to.data, from.data, bytes, pool);
+  }
+  Status copyInOrder(const Device &device, std::byte *to, const std::byte *from, size_t bytes,
+                     ThreadPool &) override {
+    CudaDevice &gpu = *gpus[static_cast<size_t>(device.localId())];
+    TILEWRIGHT_TRY(gpu.isUsable());
+    const ContextScope scope(gpu);
+    return TILEWRIGHT_CUDA(gpu, cuMemcpyAsync, addressOf(to), addressOf(from), bytes,
+                           gpu.programs().stream());
+  }
+
+  bool isStreamOrdered() const override { return true; }
+  void drain() override {
+    for (const std::shared_ptr<CudaDevice> &gpu : gpus)
+      gpu->drain();
+  }
+
+  Result<std::unique_ptr<DeviceProgram>>
+  load(std::shared_ptr<const artifact::Executable> executable, std::span<Device *const> devices,
+       ThreadPool &pool) override {
+    std::vector<ProgramDevice> used;
+    for (Device *device : devices)
+      used.push_back({device, gpus[static_cast<size_t>(device->localId())]});
+    return loadProgram(std::move(executable), used, pool);
+  }
+
+private:
+  /// Null if the bytes are the host's.
+  CudaDevice *gpuOf(const Place &place) const {
+    if (!place.memory || place.memory->isHostMemory())
+      return nullptr;
+    return gpus[static_cast<size_t>(place.memory->device().localId())].get();
+  }
+
+  const std::vector<std::shared_ptr<CudaDevice>> gpus; // by local id
+  std::vector<std::unique_ptr<RawMemory>> prepared;
+};
+
+} // namespace
+
+Result<std::unique_ptr<Client>> createClient(const ClientOptions &options,
+                                             const DriverOptions &driver) {
+  TILEWRIGHT_ASSIGN(std::shared_ptr<const DriverApi> api, findDriver(driver));
+  int count = 0;
+  TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuDeviceGetCount, &count));
+  std::vector<int> ordinals = driver.devices;
+  for (int i = 0; driver.devices.empty() && i < count; ++i)
+    ordinals.push_back(i);
+  if (ordinals.empty())
+    return Status(Error::cudaDevices,
+                  concat("the CUDA driver ", api->library(),
+                         " has no device; look at nvidia-smi and CUDA_VISIBLE_DEVICES, or at "
+                         "TILEWRIGHT_VGPU_DEVICES"));
+  std::vector<std::shared_ptr<CudaDevice>> gpus;
+  for (int ordinal : ordinals) {
+    if (ordinal < 0 || ordinal >= count)
+      return Status(Error::cudaDevices,
+                    concat("device ", ordinal, " of the CUDA driver ", api->library(),
+                           " is asked for, and it has ", count, "; choose from 0 to ", count - 1));
+    const int64_t inFlight = std::max<int64_t>(options.runtime.maxInFlight, 1);
+    TILEWRIGHT_ASSIGN(std::shared_ptr<CudaDevice> gpu,
+                      CudaDevice::open(api, ordinal, gpus.size(), static_cast<size_t>(inFlight)));
+    gpus.push_back(std::move(gpu));
+  }
+  TILEWRIGHT_TRY(checkVirtualChip(driver, gpus));
+  auto backend = std::make_unique<CudaBackend>(std::move(gpus));
+  TILEWRIGHT_TRY(backend->prepareMemory());
+  return Client::create(options, std::move(backend));
+}
+
+} // namespace tilewright::runtime::cuda

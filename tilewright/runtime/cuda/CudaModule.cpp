@@ -1,0 +1,197 @@
+#include "tilewright/runtime/cuda/CudaModule.h"
+#include "tilewright/runtime/cuda/FindDriver.h"
+#include "tilewright/support/Concat.h"
+
+namespace tilewright::runtime::cuda {
+
+using artifact::Executable;
+using artifact::GpuLaunch;
+using artifact::Kernel;
+
+/// Code of sm_90a runs on sm_90 only, that of sm_100f on chips of its family, the rest on whatever
+/// is newer.
+static Status checkChip(const Executable &executable, const CudaDevice &device) {
+  auto fail = [&](auto... why) {
+    return Status(Error::cudaChip,
+                  concat("'", executable.name, "' was compiled for ", executable.target.cpu,
+                         ", and ", device.text(), " (", device.model(), ") is sm_",
+                         device.capability(), why..., "; compile it for that chip"));
+  };
+  const std::optional<ChipName> chip = parseChip(executable.target.cpu);
+  if (!executable.target.isGpu() || !chip)
+    return Status(Error::cudaChip,
+                  concat("'", executable.name, "' was compiled for ", executable.target.triple, " ",
+                         executable.target.cpu, ", and ", device.text(), " is a GPU, sm_",
+                         device.capability(), "; compile it for that chip"));
+  if (chip->capability > device.capability())
+    return fail(", which is older");
+  if (chip->suffix == 'a' && chip->capability != device.capability())
+    return fail(", and code with an 'a' runs on its own chip only");
+  if (chip->suffix == 'f' && chip->capability / 10 != device.capability() / 10)
+    return fail(", and code with an 'f' runs in its own family only");
+  return Status();
+}
+
+Status CudaModule::loadImage(const Executable &executable) {
+  constexpr size_t logBytes = 8192;
+  std::string log(logBytes, '\0');
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void *values[] = {log.data(), reinterpret_cast<void *>(logBytes)};
+  std::string why;
+  if (!executable.binary.empty()) {
+    const CUresult result =
+        device.api().cuModuleLoadDataEx(&module, executable.binary.data(), 0, nullptr, nullptr);
+    fromBinary = result == CUDA_SUCCESS;
+    if (fromBinary)
+      return Status();
+    if (DriverApi::isFatal(result) || result == CUDA_ERROR_OUT_OF_MEMORY)
+      return device.check(result, "cuModuleLoadDataEx");
+    why = concat("the binary with ", device.api().describe(result), ", the PTX with ");
+  }
+  // The driver takes text up to a zero.
+  const std::string text(reinterpret_cast<const char *>(executable.object.data()),
+                         executable.object.size());
+  const CUresult result =
+      device.api().cuModuleLoadDataEx(&module, text.c_str(), 2, options, values);
+  if (result == CUDA_SUCCESS)
+    return Status();
+  if (DriverApi::isFatal(result) || result == CUDA_ERROR_OUT_OF_MEMORY)
+    return device.check(result, "cuModuleLoadDataEx");
+  log.resize(std::min(log.find('\0'), log.size()));
+  return Status(Error::cudaCode,
+                concat("the driver refuses ", why, device.api().describe(result),
+                       log.empty() ? "" : "\n", log,
+                       "; a newer driver may take it, else report it with the program"));
+}
+
+static uint64_t volume(const std::array<uint32_t, 3> &shape) {
+  return uint64_t(shape[0]) * shape[1] * shape[2];
+}
+
+Status CudaModule::findFunction(const Kernel &kernel) {
+  const GpuLaunch &launch = *kernel.gpu;
+  const DeviceLimits &limits = device.limits();
+  auto tooMuch = [&](auto... parts) {
+    return Status(Error::cudaLimit,
+                  concat("kernel '", kernel.symbol, "' ", parts..., " of ", device.text(), " (",
+                         device.model(), "); compile it for that chip"));
+  };
+  CUfunction function = nullptr;
+  const CUresult found = device.api().cuModuleGetFunction(&function, module, kernel.symbol.c_str());
+  if (found == CUDA_ERROR_NOT_FOUND)
+    return Status(Error::kernelMissing, concat("the code does not define kernel '", kernel.symbol,
+                                               "' of the plan; compile the program again"));
+  TILEWRIGHT_TRY(device.check(found, "cuModuleGetFunction"));
+  functions.push_back(function);
+
+  int threads = 0, shared = 0;
+  TILEWRIGHT_TRY(TILEWRIGHT_CUDA(device, cuFuncGetAttribute, &threads,
+                                 CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function));
+  TILEWRIGHT_TRY(TILEWRIGHT_CUDA(device, cuFuncGetAttribute, &shared,
+                                 CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function));
+  if (volume(launch.block) > static_cast<uint64_t>(threads))
+    return tooMuch("has blocks of ", volume(launch.block), " threads, and with its registers only ",
+                   threads, " fit a block");
+  const uint64_t needed = uint64_t(launch.sharedBytes) + static_cast<uint64_t>(shared);
+  if (needed > static_cast<uint64_t>(limits.sharedBytes))
+    return tooMuch("needs ", needed, " bytes of shared memory, more than the ", limits.sharedBytes,
+                   " of a block");
+  if (!launch.tensorMaps.empty() && !limits.hasTensorMaps)
+    return tooMuch("has ", launch.tensorMaps.size(), " tensor maps, and there are 0 in this chip");
+  // Only ever more: several kernels of a plan may be one function.
+  int allowed = 0;
+  TILEWRIGHT_TRY(TILEWRIGHT_CUDA(device, cuFuncGetAttribute, &allowed,
+                                 CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function));
+  if (launch.sharedBytes > static_cast<uint32_t>(allowed))
+    TILEWRIGHT_TRY(TILEWRIGHT_CUDA(device, cuFuncSetAttribute, function,
+                                   CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                   int(launch.sharedBytes)));
+  const uint64_t blocks = volume(launch.cluster);
+  if (blocks == 1)
+    return Status();
+  if (!limits.hasClusters)
+    return tooMuch("has clusters of ", blocks, " blocks, more than the 1");
+  constexpr uint64_t portable = 8; // of every chip that has clusters
+  if (blocks > portable)
+    TILEWRIGHT_TRY(TILEWRIGHT_CUDA(device, cuFuncSetAttribute, function,
+                                   CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
+  CUlaunchAttribute cluster = {};
+  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  cluster.value.clusterDim = {launch.cluster[0], launch.cluster[1], launch.cluster[2]};
+  CUlaunchConfig config = {};
+  config.gridDimX = launch.grid[0];
+  config.gridDimY = launch.grid[1];
+  config.gridDimZ = launch.grid[2];
+  config.blockDimX = launch.block[0];
+  config.blockDimY = launch.block[1];
+  config.blockDimZ = launch.block[2];
+  config.sharedMemBytes = launch.sharedBytes;
+  int most = 0;
+  TILEWRIGHT_TRY(
+      TILEWRIGHT_CUDA(device, cuOccupancyMaxPotentialClusterSize, &most, function, &config));
+  if (blocks > static_cast<uint64_t>(most))
+    return tooMuch("has clusters of ", blocks, " blocks, more than the ", most, " that fit");
+  config.attrs = &cluster;
+  config.numAttrs = 1;
+  int clusters = 0;
+  TILEWRIGHT_TRY(
+      TILEWRIGHT_CUDA(device, cuOccupancyMaxActiveClusters, &clusters, function, &config));
+  if (clusters == 0)
+    return tooMuch("has clusters of ", blocks, " blocks with ", needed,
+                   " bytes of shared memory, of which 0 fit the processors");
+  return Status();
+}
+
+/// The driver copies as many parameters as the code declares from where it is told: a plan that
+/// passes fewer would be read beyond its end.
+Status CudaModule::checkParameters(const Executable &executable) {
+  if (!device.api().cuFuncGetParamInfo)
+    return Status();
+  for (const artifact::Block &block : executable.blocks)
+    for (const artifact::Step &step : block.steps) {
+      const auto *launch = std::get_if<artifact::LaunchStep>(&step.action);
+      if (!launch)
+        continue;
+      const Kernel &kernel = executable.kernels[launch->kernel];
+      const size_t pointers = launch->buffers.size(), maps = kernel.gpu->tensorMaps.size();
+      auto fail = [&](auto... parts) {
+        return Status(Error::cudaCode,
+                      concat("kernel '", kernel.symbol, "' ", parts..., " of step '", step.name,
+                             "'; compile the program again"));
+      };
+      size_t count = 0, offset = 0, size = 0;
+      CUfunction function = functions[launch->kernel];
+      while (device.api().cuFuncGetParamInfo(function, count, &offset, &size) == CUDA_SUCCESS) {
+        const size_t wanted = count < pointers ? 8 : 128;
+        if (count < pointers + maps && size != wanted)
+          return fail("declares ", size, " bytes for parameter ", count, ", and gets ", wanted);
+        ++count;
+      }
+      if (count != pointers + maps)
+        return fail("declares ", count, " parameters, and gets ", pointers, " buffers and ", maps,
+                    " tensor maps");
+    }
+  return Status();
+}
+
+Result<std::unique_ptr<CudaModule>> CudaModule::load(const Executable &executable,
+                                                     CudaDevice &device) {
+  std::unique_ptr<CudaModule> loaded(new CudaModule(device));
+  TILEWRIGHT_TRY(checkChip(executable, device));
+  if (executable.kernels.empty())
+    return loaded;
+  TILEWRIGHT_TRY(loaded->loadImage(executable));
+  for (const Kernel &kernel : executable.kernels)
+    TILEWRIGHT_TRY(loaded->findFunction(kernel));
+  TILEWRIGHT_TRY(loaded->checkParameters(executable));
+  return loaded;
+}
+
+CudaModule::~CudaModule() {
+  if (!module)
+    return;
+  const ContextScope scope(device);
+  device.api().cuModuleUnload(module);
+}
+
+} // namespace tilewright::runtime::cuda

@@ -1,0 +1,39 @@
+// CudaModule: the code of an executable on one device.
+#ifndef TILEWRIGHT_RUNTIME_CUDA_CUDAMODULE_H
+#define TILEWRIGHT_RUNTIME_CUDA_CUDAMODULE_H
+
+#include "tilewright/artifact/Executable.h"
+#include "tilewright/runtime/cuda/CudaDevice.h"
+
+#include <memory>
+#include <vector>
+
+namespace tilewright::runtime::cuda {
+
+/// Loaded code and its functions, each of which can be launched as the executable says.
+class CudaModule {
+public:
+  /// Tries what was assembled for the chip first, then PTX. Errors are those of loadProgram().
+  static Result<std::unique_ptr<CudaModule>> load(const artifact::Executable &executable,
+                                                  CudaDevice &device);
+  ~CudaModule();
+
+  CUfunction function(artifact::Index kernel) const { return functions[kernel]; }
+  /// The driver took the binary, not the PTX.
+  bool isFromBinary() const { return fromBinary; }
+
+private:
+  explicit CudaModule(CudaDevice &device) : device(device) {}
+  Status loadImage(const artifact::Executable &executable);
+  Status findFunction(const artifact::Kernel &kernel);
+  Status checkParameters(const artifact::Executable &executable);
+
+  CudaDevice &device;
+  CUmodule module = nullptr;
+  std::vector<CUfunction> functions; // by kernel
+  bool fromBinary = false;
+};
+
+} // namespace tilewright::runtime::cuda
+
+#endif // TILEWRIGHT_RUNTIME_CUDA_CUDAMODULE_H

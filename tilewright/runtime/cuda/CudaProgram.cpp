@@ -1,0 +1,245 @@
+#include "tilewright/runtime/cuda/CudaProgram.h"
+#include "tilewright/runtime/cuda/CommandBuffer.h"
+#include "tilewright/runtime/cuda/CudaModule.h"
+#include "tilewright/runtime/cuda/Transfer.h"
+#include "tilewright/support/Concat.h"
+
+#include <cstring>
+#include <map>
+
+namespace tilewright::runtime::cuda {
+namespace {
+
+using artifact::Executable;
+using artifact::Index;
+using artifact::Slice;
+
+std::string describe(const artifact::Step &step) {
+  return step.location.empty() ? concat("'", step.name, "'")
+                               : concat("'", step.name, "' (", step.location, ")");
+}
+
+/// The name of a step that a GPU cannot run; empty if it can.
+std::string unsupported(const Executable &executable, const artifact::Step &step) {
+  if (const auto *library = std::get_if<artifact::LibraryStep>(&step.action))
+    return concat("the library kernel '", executable.libraries[library->library].name, "'");
+  if (const auto *call = std::get_if<artifact::CustomCallStep>(&step.action))
+    return concat("the custom call '", call->target, "'");
+  if (const auto *collective = std::get_if<artifact::CollectiveStartStep>(&step.action))
+    return concat("the collective '", collective->kind, "'");
+  return "";
+}
+
+/// Said when a program is loaded, with the user's line.
+Status checkSteps(const Executable &executable) {
+  for (const artifact::Block &block : executable.blocks)
+    for (const artifact::Step &step : block.steps)
+      if (std::string what = unsupported(executable, step); !what.empty())
+        return Status(Error::cudaStep,
+                      concat("'", executable.name, "' has ", what, " at ", describe(step),
+                             ", which GPUs cannot run yet; run it on the CPU "
+                             "(TILEWRIGHT_TARGET=cpu), or leave this operation out"));
+  return Status();
+}
+
+/// A program on one device. Used on the turn of the device's stream, so by one thread at a time.
+class Instance {
+public:
+  Instance(const Executable &executable, const ProgramDevice &place)
+      : executable(executable), place(place), gpu(*place.gpu) {}
+
+  Status load(ThreadPool &pool) {
+    TILEWRIGHT_TRY(gpu.isUsable());
+    const ContextScope scope(gpu);
+    TILEWRIGHT_ASSIGN(module, CudaModule::load(executable, gpu));
+    auto name = std::make_shared<const std::string>(executable.name);
+    activity = std::make_shared<const std::string>(concat("running '", *name, "' on ", gpu.text()));
+    if (!executable.constants.empty()) {
+      TILEWRIGHT_ASSIGN(constants, place.device->defaultMemory().allocate(
+                                       executable.constants.size(), {"constants", nullptr, name}));
+      TILEWRIGHT_TRY(upload(gpu, constants.data(), executable.constants.data(),
+                            executable.constants.size(), pool)
+                         .await());
+    }
+    blocks.resize(executable.blocks.size());
+    for (size_t i = 0; i < blocks.size(); ++i)
+      plan(executable.blocks[i], blocks[i]);
+    if (!hasControlFlow)
+      return Status();
+    TILEWRIGHT_ASSIGN(answer, place.device->memoryOfKind(pinnedHostKind)
+                                  ->allocate(sizeof(int32_t), {"predicate", nullptr, name}));
+    return Status();
+  }
+
+  Event run(const ProgramRun &run) {
+    if (Status status = gpu.isUsable(); !status.isOk())
+      return Event::failed(std::move(status));
+    CudaQueue &queue = gpu.programs();
+    queue.awaitRoom();
+    const ContextScope scope(gpu);
+    findAddresses(run);
+    Status status = submit(0);
+    Event done = queue.finished(activity);
+    if (status.isOk())
+      return done;
+    // Memory may be freed when this returns: what was begun has to end.
+    (void)done.await();
+    return Event::failed(std::move(status));
+  }
+
+  bool isStraight() const { return !hasControlFlow; }
+
+private:
+  /// One part of a block: commands, or control flow, for which the host has to look.
+  struct Part {
+    std::unique_ptr<CommandBuffer> commands;
+    const artifact::WhileStep *loop = nullptr;
+    const artifact::BranchStep *branch = nullptr;
+  };
+
+  void plan(const artifact::Block &block, std::vector<Part> &parts) {
+    auto commands = [&]() -> CommandBuffer & {
+      if (parts.empty() || !parts.back().commands)
+        parts.emplace_back().commands = std::make_unique<CommandBuffer>(gpu);
+      return *parts.back().commands;
+    };
+    for (const artifact::Step &step : block.steps) {
+      if (const auto *launch = std::get_if<artifact::LaunchStep>(&step.action)) {
+        const artifact::Kernel &kernel = executable.kernels[launch->kernel];
+        if (kernel.grid > 0)
+          commands().add(Command(*kernel.gpu, module->function(launch->kernel), launch->buffers));
+      } else if (const auto *copy = std::get_if<artifact::CopyStep>(&step.action)) {
+        if (copy->to.bytes > 0 && copy->from != copy->to)
+          commands().add(Command(*copy));
+      } else if (const auto *loop = std::get_if<artifact::WhileStep>(&step.action)) {
+        parts.emplace_back().loop = loop;
+        hasControlFlow = true;
+      } else if (const auto *branch = std::get_if<artifact::BranchStep>(&step.action)) {
+        parts.emplace_back().branch = branch;
+        hasControlFlow = true;
+      }
+    }
+  }
+
+  void findAddresses(const ProgramRun &run) {
+    addresses.resize(executable.allocations.size());
+    for (size_t i = 0; i < addresses.size(); ++i) {
+      const artifact::Allocation &allocation = executable.allocations[i];
+      const std::byte *start = nullptr;
+      switch (allocation.storage) {
+      case artifact::Storage::parameter:
+        start = run.parameters[allocation.index];
+        break;
+      case artifact::Storage::result:
+        start = run.results[allocation.index];
+        break;
+      case artifact::Storage::constant:
+        start = constants.data() + allocation.index;
+        break;
+      case artifact::Storage::temporary:
+        start = run.arenas[allocation.space] + allocation.index;
+        break;
+      }
+      addresses[i] = addressOf(start);
+    }
+  }
+
+  Status submit(Index block) {
+    for (const Part &part : blocks[block]) {
+      if (part.commands)
+        TILEWRIGHT_TRY(part.commands->submit(addresses));
+      else if (part.loop)
+        TILEWRIGHT_TRY(submit(*part.loop));
+      else
+        TILEWRIGHT_TRY(submit(*part.branch));
+    }
+    return Status();
+  }
+
+  Status submit(const artifact::WhileStep &loop) {
+    for (int64_t round = 0; loop.tripCount < 0 || round < loop.tripCount; ++round) {
+      if (loop.tripCount < 0) {
+        TILEWRIGHT_TRY(submit(loop.condition));
+        TILEWRIGHT_TRY(readBack(loop.predicate, 1));
+        if (*answer.data() == std::byte(0))
+          return Status();
+      }
+      TILEWRIGHT_TRY(submit(loop.body));
+    }
+    return Status();
+  }
+
+  Status submit(const artifact::BranchStep &branch) {
+    TILEWRIGHT_TRY(readBack(branch.selector, branch.isPredicate ? 1 : 4));
+    if (branch.isPredicate)
+      return submit(branch.blocks[*answer.data() == std::byte(0) ? 1 : 0]);
+    int32_t choice = 0;
+    std::memcpy(&choice, answer.data(), sizeof choice);
+    const auto count = static_cast<int32_t>(branch.blocks.size());
+    if (choice < 0 || choice >= count)
+      choice = count - 1;
+    return submit(branch.blocks[static_cast<size_t>(choice)]);
+  }
+
+  /// Waits for what was submitted and brings the first bytes of a slice to `answer`.
+  Status readBack(const Slice &slice, size_t bytes) {
+    const CUstream stream = gpu.programs().stream();
+    TILEWRIGHT_TRY(TILEWRIGHT_CUDA(
+        gpu, cuMemcpyAsync, addressOf(answer.data()),
+        addresses[slice.allocation] + static_cast<CUdeviceptr>(slice.offset), bytes, stream));
+    return TILEWRIGHT_CUDA(gpu, cuStreamSynchronize, stream);
+  }
+
+  const Executable &executable;
+  const ProgramDevice place;
+  CudaDevice &gpu;
+  Allocator::Block constants, answer;
+  std::unique_ptr<CudaModule> module;
+  std::vector<std::vector<Part>> blocks;
+  bool hasControlFlow = false;
+  std::shared_ptr<const std::string> activity;
+  std::vector<CUdeviceptr> addresses; // of the run that is submitted
+};
+
+class CudaProgram final : public DeviceProgram {
+public:
+  explicit CudaProgram(std::shared_ptr<const Executable> executable)
+      : executable(std::move(executable)) {}
+
+  Status load(std::span<const ProgramDevice> devices, ThreadPool &pool) {
+    TILEWRIGHT_TRY(checkSteps(*executable));
+    for (const ProgramDevice &device : devices) {
+      auto instance = std::make_unique<Instance>(*executable, device);
+      if (Status status = instance->load(pool); !status.isOk())
+        return std::move(status).during(
+            concat("loading '", executable->name, "' on ", device.gpu->text()));
+      instances[device.device] = std::move(instance);
+    }
+    return Status();
+  }
+
+  Event run(const ProgramRun &run) override { return instances.at(run.device)->run(run); }
+  /// Giving commands to a device takes microseconds, unless the host has to look at predicates.
+  int64_t estimatedNanoseconds() const override {
+    return !instances.empty() && instances.begin()->second->isStraight() ? 1 : 0;
+  }
+  int64_t codeBytes() const override {
+    return static_cast<int64_t>(executable->object.size() + executable->binary.size());
+  }
+
+private:
+  const std::shared_ptr<const Executable> executable;
+  std::map<const Device *, std::unique_ptr<Instance>> instances;
+};
+
+} // namespace
+
+Result<std::unique_ptr<DeviceProgram>> loadProgram(std::shared_ptr<const Executable> executable,
+                                                   std::span<const ProgramDevice> devices,
+                                                   ThreadPool &pool) {
+  auto program = std::make_unique<CudaProgram>(std::move(executable));
+  TILEWRIGHT_TRY(program->load(devices, pool));
+  return std::unique_ptr<DeviceProgram>(std::move(program));
+}
+
+} // namespace tilewright::runtime::cuda

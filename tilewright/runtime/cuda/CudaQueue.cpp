@@ -1,0 +1,118 @@
+#include "tilewright/runtime/cuda/CudaQueue.h"
+#include "tilewright/runtime/cuda/CudaDevice.h"
+
+#include <pthread.h>
+
+namespace tilewright::runtime::cuda {
+
+/// The calling thread is one that tells the ends of work.
+static thread_local bool isWatching = false;
+
+Status CudaQueue::create(std::string newName, size_t newCapacity) {
+  name = std::move(newName);
+  capacity = newCapacity;
+  // Not ordered with the legacy stream, which others in this process may use.
+  return TILEWRIGHT_CUDA(device.api(), cuStreamCreate, &handle, CU_STREAM_NON_BLOCKING);
+}
+
+CudaQueue::~CudaQueue() { stop(); }
+
+Result<CUevent> CudaQueue::takeEvent() {
+  if (!freeEvents.empty()) {
+    CUevent event = freeEvents.back();
+    freeEvents.pop_back();
+    return event;
+  }
+  CUevent event = nullptr;
+  TILEWRIGHT_TRY(TILEWRIGHT_CUDA(device, cuEventCreate, &event,
+                                 CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC));
+  return event;
+}
+
+Event CudaQueue::finished(std::shared_ptr<const std::string> activity) {
+  std::lock_guard lock(mutex);
+  Result<CUevent> event = takeEvent();
+  if (!event.isOk())
+    return Event::failed(std::move(event).takeStatus());
+  if (Status status = TILEWRIGHT_CUDA(device, cuEventRecord, *event, handle); !status.isOk()) {
+    freeEvents.push_back(*event);
+    return Event::failed(std::move(status));
+  }
+  pieces.push_back({*event, Promise(), std::move(activity)});
+  ++underWay;
+  Event done = pieces.back().promise.event();
+  if (!thread.joinable())
+    thread = std::thread([this] { watch(); });
+  arrived.notify_one();
+  return done;
+}
+
+Status CudaQueue::waitFor(CudaQueue &other) {
+  std::lock_guard lock(other.mutex);
+  TILEWRIGHT_ASSIGN(CUevent event, other.takeEvent());
+  Status status = TILEWRIGHT_CUDA(other.device, cuEventRecord, event, other.handle);
+  // A wait refers to what was recorded when it was given, so the event is free again.
+  if (status.isOk()) {
+    const ContextScope scope(device);
+    status = TILEWRIGHT_CUDA(device, cuStreamWaitEvent, handle, event, 0u);
+  }
+  other.freeEvents.push_back(event);
+  return status;
+}
+
+void CudaQueue::watch() {
+  isWatching = true;
+  pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
+  const ContextScope scope(device);
+  std::unique_lock lock(mutex);
+  while (true) {
+    arrived.wait(lock, [this] { return stopping || !pieces.empty(); });
+    if (pieces.empty())
+      return;
+    Piece piece = std::move(pieces.front());
+    pieces.pop_front();
+    lock.unlock();
+    Status status = TILEWRIGHT_CUDA(device, cuEventSynchronize, piece.event);
+    if (!status.isOk() && piece.activity)
+      status = std::move(status).during(*piece.activity);
+    piece.promise.complete(std::move(status));
+    lock.lock();
+    freeEvents.push_back(piece.event);
+    --underWay;
+    ended.notify_all();
+  }
+}
+
+void CudaQueue::awaitRoom() {
+  if (isWatching)
+    return;
+  std::unique_lock lock(mutex);
+  ended.wait(lock, [this] { return underWay < capacity; });
+}
+
+void CudaQueue::drain() {
+  if (isWatching)
+    return;
+  std::unique_lock lock(mutex);
+  ended.wait(lock, [this] { return underWay == 0; });
+}
+
+void CudaQueue::stop() {
+  {
+    std::lock_guard lock(mutex);
+    stopping = true;
+    arrived.notify_all();
+  }
+  if (thread.joinable())
+    thread.join();
+  if (!handle)
+    return;
+  const ContextScope scope(device);
+  for (CUevent event : freeEvents)
+    device.api().cuEventDestroy(event);
+  freeEvents.clear();
+  device.api().cuStreamDestroy(handle);
+  handle = nullptr;
+}
+
+} // namespace tilewright::runtime::cuda

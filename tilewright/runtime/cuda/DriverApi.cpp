@@ -1,0 +1,146 @@
+#include "tilewright/runtime/cuda/DriverApi.h"
+#include "tilewright/support/Concat.h"
+
+#include <dlfcn.h>
+#include <mutex>
+
+namespace tilewright::runtime::cuda {
+
+/// The CUDA version that has a function, by exported name.
+namespace introduced {
+#define VGPU_FUNCTION(name, suffix, since, stream, parameters, arguments)                          \
+  constexpr int name##suffix = since;
+#include "tilewright/vgpu/driver/Functions.def"
+#undef VGPU_FUNCTION
+} // namespace introduced
+
+static std::string versionText(int version) {
+  return concat(version / 1000, ".", version % 1000 / 10);
+}
+
+static Status tooOld(const std::string &library, const char *function, int version) {
+  return Status(Error::cudaFunction,
+                concat("the CUDA driver ", library, " lacks ", function, " of CUDA ",
+                       versionText(version),
+                       "; install a driver of CUDA 12.0 or newer (525 or later), or use the "
+                       "virtual one: TILEWRIGHT_TARGET=vgpu:sm_90a"));
+}
+
+Result<std::shared_ptr<DriverApi>> DriverApi::find(const Lookup &lookup,
+                                                   const std::string &library) {
+  auto api = std::make_shared<DriverApi>();
+  api->path = library;
+#define CUDA_FUNCTION(function, suffix)                                                            \
+  api->function = reinterpret_cast<signature::function##suffix *>(                                 \
+      lookup(#function, introduced::function##suffix));                                            \
+  if (!api->function)                                                                              \
+    return tooOld(library, #function, introduced::function##suffix);
+#define CUDA_OPTIONAL(function, suffix)                                                            \
+  api->function = reinterpret_cast<signature::function##suffix *>(                                 \
+      lookup(#function, introduced::function##suffix));
+#include "tilewright/runtime/cuda/Functions.def"
+  return api;
+}
+
+static Result<std::shared_ptr<DriverApi>> open(const std::string &path) {
+  const std::string library = path.empty() ? "libcuda.so.1" : path;
+  void *handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle)
+    return Status(Error::cudaLibrary,
+                  concat("the library of the CUDA driver cannot be loaded: ", dlerror(),
+                         "; install NVIDIA's driver, name the library in TILEWRIGHT_CUDA_LIBRARY, "
+                         "or use the virtual GPU: TILEWRIGHT_TARGET=vgpu:sm_90a"));
+  // Every function is asked for in the version whose types we have: what a plain symbol leads to
+  // differs from driver to driver.
+  auto *second =
+      reinterpret_cast<signature::cuGetProcAddress_v2 *>(dlsym(handle, "cuGetProcAddress_v2"));
+  auto *first = reinterpret_cast<signature::cuGetProcAddress *>(dlsym(handle, "cuGetProcAddress"));
+  if (!second && !first) {
+    const bool isDriver = dlsym(handle, "cuInit");
+    dlclose(handle);
+    if (isDriver)
+      return tooOld(library, "cuGetProcAddress", 11030);
+    return Status(Error::cudaLibrary, concat(library, " is no CUDA driver: it has no cuInit; name "
+                                                      "another in TILEWRIGHT_CUDA_LIBRARY"));
+  }
+  return DriverApi::find(
+      [&](const char *name, int version) -> void * {
+        void *function = nullptr;
+        CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
+        const CUresult result =
+            second ? second(name, &function, version, CU_GET_PROC_ADDRESS_DEFAULT, &found)
+                   : first(name, &function, version, CU_GET_PROC_ADDRESS_DEFAULT);
+        return result == CUDA_SUCCESS ? function : nullptr;
+      },
+      library);
+}
+
+Result<std::shared_ptr<const DriverApi>> DriverApi::load(const std::string &path) {
+  static std::mutex mutex;
+  static std::shared_ptr<const DriverApi> ofProcess; // guarded by mutex
+  const std::string wanted = path.empty() ? "libcuda.so.1" : path;
+  std::lock_guard lock(mutex);
+  if (ofProcess) {
+    if (ofProcess->path != wanted)
+      return Status(Error::cudaLibrary,
+                    concat("the CUDA driver ", wanted, " is asked for, and this process uses ",
+                           ofProcess->path, "; a process has one: start another"));
+    return ofProcess;
+  }
+  TILEWRIGHT_ASSIGN(std::shared_ptr<DriverApi> api, open(path));
+  if (CUresult result = api->cuInit(0); result != CUDA_SUCCESS)
+    return Status(Error::cudaLibrary,
+                  concat("the CUDA driver ", wanted,
+                         " cannot be started: cuInit: ", api->describe(result),
+                         "; is there a GPU that this process may use (nvidia-smi, "
+                         "CUDA_VISIBLE_DEVICES)? the virtual one is "
+                         "TILEWRIGHT_TARGET=vgpu:sm_90a"));
+  TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuDriverGetVersion, &api->driverVersion));
+  ofProcess = std::move(api);
+  return ofProcess;
+}
+
+std::string DriverApi::describe(CUresult result) const {
+  const char *name = nullptr, *text = nullptr;
+  if (cuGetErrorName(result, &name) != CUDA_SUCCESS || !name)
+    name = "unknown error";
+  if (cuGetErrorString(result, &text) != CUDA_SUCCESS || !text)
+    text = "the driver has no words for it";
+  return concat(name, " (", static_cast<int>(result), "): ", text);
+}
+
+bool DriverApi::isFatal(CUresult result) {
+  switch (result) {
+  case CUDA_ERROR_ECC_UNCORRECTABLE:
+  case CUDA_ERROR_ILLEGAL_ADDRESS:
+  case CUDA_ERROR_LAUNCH_TIMEOUT:
+  case CUDA_ERROR_ASSERT:
+  case CUDA_ERROR_HARDWARE_STACK_ERROR:
+  case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+  case CUDA_ERROR_MISALIGNED_ADDRESS:
+  case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+  case CUDA_ERROR_INVALID_PC:
+  case CUDA_ERROR_LAUNCH_FAILED:
+  case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+    return true;
+  default:
+    return false;
+  }
+}
+
+Status DriverApi::check(CUresult result, const char *call) const {
+  if (result == CUDA_SUCCESS)
+    return Status();
+  if (isFatal(result))
+    return Status(Error::cudaKernelFailed,
+                  concat("a kernel failed, as ", call, " found: ", describe(result),
+                         "; run the program on the virtual GPU (TILEWRIGHT_TARGET=vgpu:…, "
+                         "TILEWRIGHT_VGPU_CHECK=all) or under compute-sanitizer to see where"));
+  const char *advice = result == CUDA_ERROR_OUT_OF_MEMORY
+                           ? "other processes may use the device (nvidia-smi); free buffers or "
+                             "lower runtime.memory-limit"
+                           : "if it stays, report it with the program and the driver's version";
+  return Status(Error::cudaCall, concat(call, ": ", describe(result), "; ", advice));
+}
+
+} // namespace tilewright::runtime::cuda

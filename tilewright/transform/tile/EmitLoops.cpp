@@ -1,0 +1,127 @@
+// Loops through tiles that are too long to be held at once.
+#include "tilewright/transform/tile/KernelEmitter.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace tilewright::tile {
+
+size_t KernelEmitter::depthOf(const Box &box) const {
+  for (size_t depth = scopes.size(); depth > 0; --depth)
+    for (int loop : scopes[depth - 1].loops)
+      if (llvm::any_of(box, [&](const Access &access) { return access.main == loop; }))
+        return depth;
+  return 0;
+}
+
+void KernelEmitter::hoist(size_t depth) {
+  for (const Scope &scope : llvm::drop_begin(scopes, depth))
+    if (scope.op)
+      return builder.setInsertionPoint(scope.op);
+}
+
+int64_t KernelEmitter::turnsOf(ArrayRef<int> loops) const {
+  int64_t turns = 1;
+  for (int loop : loops)
+    turns *= tiling.points(loop);
+  return turns;
+}
+
+SmallVector<int> KernelEmitter::loopsOf(const Node &node, unsigned number) const {
+  SmallVector<int> loops;
+  for (unsigned dim = node.rank; dim < node.sizes.size(); ++dim)
+    if (auto found = tiling.reductionLoops.find({number, dim});
+        found != tiling.reductionLoops.end())
+      loops.push_back(found->second);
+  return loops;
+}
+
+void KernelEmitter::close(Scope &&scope) {
+  auto isInside = [&](const Access &access) {
+    return llvm::is_contained(scope.loops, access.main);
+  };
+  std::erase_if(values,
+                [&](const auto &entry) { return llvm::any_of(entry.first.second, isInside); });
+  std::erase_if(offsets, [&](const auto &entry) { return isInside(entry.first); });
+  for (int loop : scope.loops)
+    coordinates[static_cast<size_t>(loop)] = Value();
+  if (scope.top)
+    scope.top->erase();
+}
+
+SmallVector<Value> KernelEmitter::firstTurn(ArrayRef<int> loops, ValueRange carried, Turn turn) {
+  scopes.push_back({SmallVector<int>(loops)});
+  // Without a coordinate an offset is a constant.
+  SmallVector<Value> results = turn(carried);
+  close(scopes.pop_back_val());
+  return results;
+}
+
+SmallVector<Value> KernelEmitter::loop(ArrayRef<int> loops, int64_t first, ValueRange carried,
+                                       Turn turn) {
+  const int64_t turns = turnsOf(loops);
+  if (first >= turns)
+    return SmallVector<Value>(carried);
+  if (turns == 1)
+    return firstTurn(loops, carried, turn);
+  auto op = scf::ForOp::create(builder, loc, index(first), index(turns), index(1), carried);
+  OpBuilder::InsertionGuard guard(builder);
+  Block *body = op.getBody();
+  // Without carried tiles the op has its end already.
+  if (!body->empty())
+    body->back().erase();
+  builder.setInsertionPointToEnd(body);
+  // One counter for all, the last dimension the fastest.
+  int64_t stride = turns;
+  for (int loop : loops) {
+    const int64_t points = tiling.points(loop);
+    stride /= points;
+    AffineExpr expr = getAffineDimExpr(0, context).floorDiv(stride);
+    if (loop != loops.front())
+      expr = expr % points;
+    Value &coordinate = coordinates[static_cast<size_t>(loop)];
+    coordinate = op.getInductionVar();
+    if (expr != getAffineDimExpr(0, context))
+      coordinate =
+          affine::AffineApplyOp::create(builder, loc, AffineMap::get(1, 0, expr), coordinate);
+  }
+  Operation *top = arith::ConstantIndexOp::create(builder, loc, 0);
+  scopes.push_back({SmallVector<int>(loops), op, top});
+  SmallVector<Value> results = turn(op.getRegionIterArgs());
+  scf::YieldOp::create(builder, loc, results);
+  close(scopes.pop_back_val());
+  return SmallVector<Value>(op.getResults());
+}
+
+SmallVector<KernelEmitter::Leaving> KernelEmitter::leavingTurns(const Box &box, ArrayRef<int> loops,
+                                                                ArrayRef<int64_t> dims,
+                                                                ArrayRef<int64_t> shape) {
+  SmallVector<Leaving> leaving;
+  for (auto [access, dim] : llvm::zip_equal(box, dims)) {
+    if (!llvm::is_contained(loops, access.main))
+      continue;
+    const auto main = static_cast<size_t>(access.main);
+    if (tiling.sizes[main] % tiling.tiles[main] == 0)
+      continue;
+    auto type = RankedTensorType::get(shape, builder.getIndexType());
+    leaving.push_back(
+        {IotaOp::create(builder, loc, type, offset(access), dim, 1), tiling.sizes[main]});
+  }
+  return leaving;
+}
+
+Value KernelEmitter::allInside(OpBuilder &region, ArrayRef<Leaving> leaving, ValueRange indices) {
+  Value all;
+  for (auto [index, bound] : llvm::zip_equal(indices, leaving)) {
+    Value size = arith::ConstantIndexOp::create(region, loc, bound.size);
+    Value fits = arith::CmpIOp::create(region, loc, arith::CmpIPredicate::ult, index, size);
+    all = all ? Value(arith::AndIOp::create(region, loc, all, fits)) : fits;
+  }
+  return all;
+}
+
+} // namespace tilewright::tile

@@ -1,0 +1,193 @@
+// Which tiles are too long to be held at once, and the loops that go through them.
+#include "tilewright/transform/tile/Tiling.h"
+
+#include "tilewright/dialect/stablehlo/StablehloOps.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace tilewright::tile {
+
+Box Tiling::domainBox(const Node &node, unsigned number, const Box &result) const {
+  Box box = tile::domainBox(node, result);
+  for (unsigned dim = node.rank; dim < node.sizes.size(); ++dim)
+    if (auto loop = reductionLoops.find({number, dim}); loop != reductionLoops.end())
+      box[dim] = Access{loop->second, 0, 1, 0};
+  return box;
+}
+
+namespace {
+
+/// Follows boxes from the outputs down and adds a loop where a domain is too long. What turns out
+/// not to be cut, or only at multiples of a number, is kept for the next attempt.
+class LoopPlanner {
+public:
+  LoopPlanner(const FusionGraph &graph, const Capacities &capacities, Tiling &tiling)
+      : graph(graph), capacities(capacities), tiling(tiling) {}
+
+  /// A dimension: of a node's domain, or, with node -1, of the grid.
+  using Dim = std::pair<int64_t, unsigned>;
+  std::set<Dim> whole;
+  std::map<Dim, int64_t> multiples;
+
+  /// Whether the loops found are legal; if not, `whole` or `multiples` have grown.
+  bool plan() {
+    const size_t known = whole.size();
+    isLegal = true;
+    seen.clear();
+    owners.clear();
+    tiling.sizes.truncate(static_cast<size_t>(tiling.gridRank));
+    tiling.tiles.truncate(static_cast<size_t>(tiling.gridRank));
+    tiling.reductionLoops.clear();
+    tiling.storeLoops.clear();
+    planStores();
+    for (auto [i, output] : llvm::enumerate(graph.outputs)) {
+      Box box = tiling.outputs[i];
+      for (Access &access : box)
+        if (auto loop = tiling.storeLoops.find(access.main); loop != tiling.storeLoops.end())
+          access.main = loop->second;
+      visit(output, box);
+    }
+    return isLegal && whole.size() == known;
+  }
+
+private:
+  int add(Dim owner, int64_t size, int64_t tile) {
+    owners.push_back(owner);
+    tiling.sizes.push_back(size);
+    tiling.tiles.push_back(tile);
+    return static_cast<int>(tiling.sizes.size()) - 1;
+  }
+
+  /// The tile of a dimension of which `budget` elements can be held.
+  int64_t tileFor(Dim dim, int64_t size, int64_t budget) const {
+    if (whole.contains(dim))
+      return size;
+    auto found = multiples.find(dim);
+    int64_t tile = found == multiples.end() ? 1 : found->second;
+    while (tile * 2 <= budget)
+      tile *= 2;
+    return std::min(tile, size);
+  }
+
+  static int64_t held(int64_t size) {
+    return static_cast<int64_t>(
+        llvm::PowerOf2Ceil(static_cast<uint64_t>(std::max<int64_t>(size, 1))));
+  }
+
+  /// What outputs are written along, if all of it cannot be held.
+  void planStores() {
+    int64_t budget = capacities.tileElements;
+    for (int dim = 0; dim < tiling.gridRank; ++dim)
+      if (tiling.points(dim) > 1)
+        budget /= held(tiling.tiles[static_cast<size_t>(dim)]);
+    for (int dim = tiling.gridRank - 1; dim >= 0; --dim) {
+      if (tiling.points(dim) > 1)
+        continue;
+      const auto at = static_cast<size_t>(dim);
+      const Dim owner{-1, static_cast<unsigned>(dim)};
+      const int64_t size = tiling.sizes[at];
+      const int64_t tile = tileFor(owner, size, std::max<int64_t>(budget, 1));
+      if (tile < size)
+        tiling.storeLoops[dim] = add(owner, size, tile);
+      budget /= held(std::min(tile, size));
+    }
+  }
+
+  int64_t volumeOf(const Box &box) const {
+    int64_t volume = 1;
+    for (const Access &access : box)
+      volume *= held(tiling.tileSize(access));
+    return volume;
+  }
+
+  /// The loops of a node that reduces, given its result's box.
+  void planReduction(const Node &node, unsigned number, const Box &box) {
+    auto product = dyn_cast<stablehlo::DotGeneralOp>(node.op);
+    std::optional<MatrixTypes> matrix;
+    if (product)
+      matrix = capacities.matrixFor(node, graph);
+    int64_t budget = std::max<int64_t>(1, capacities.tileElements / volumeOf(box));
+    if (product) {
+      // As deep as a line of 128 bytes, which is what shared memory is filled with; without matrix
+      // instructions every product of a tile is a value of its own.
+      budget = matrix ? 1024 / std::max<int64_t>(4, matrix->left.getIntOrFloatBitWidth())
+                      : std::clamp<int64_t>(budget, 1, 8);
+    }
+    for (auto dim = static_cast<unsigned>(node.sizes.size()); dim-- > node.rank;) {
+      const Dim owner{number, dim};
+      const int64_t size = node.sizes[dim];
+      int64_t tile = tileFor(owner, size, budget);
+      // Matrix instructions take no less than 32 bytes at once.
+      if (matrix && !whole.contains(owner) && dim + 1 == node.sizes.size())
+        tile = std::min(budget, std::max(held(size), budget / 4));
+      auto found = tiling.reductionLoops.find({number, dim});
+      if (found != tiling.reductionLoops.end()) {
+        // Another box of the same node asked before.
+        int64_t &before = tiling.tiles[static_cast<size_t>(found->second)];
+        before = std::min(before, tile);
+      } else if (tile != size) {
+        tiling.reductionLoops[{number, dim}] = add(owner, size, tile);
+      }
+      // The depth of a product is one dimension of its tiles, so only one of several is long.
+      budget = product ? 1 : std::max<int64_t>(1, budget / held(tile));
+    }
+  }
+
+  void visit(ValueRef value, const Box &box) {
+    if (!seen.insert({value.node, box}).second || graph.constantOf(value))
+      return;
+    const Node &node = graph.nodes[value.node];
+    if (!node.op)
+      return;
+    if (node.sizes.size() > node.rank && !graph.isEmpty(node.operands[0].source))
+      planReduction(node, value.node, box);
+    const Box domain = tiling.domainBox(node, value.node, box);
+    for (const Edge &edge : node.operands) {
+      OperandBox source = operandBox(edge, graph.node(edge.source), domain);
+      for (int main : source.needsWhole)
+        if (main >= tiling.gridRank)
+          whole.insert(owners[static_cast<size_t>(main - tiling.gridRank)]);
+      for (const Access &access : source.box)
+        if (tiling.isLoop(access) && access.divisor != 1) {
+          const Dim owner = owners[static_cast<size_t>(access.main - tiling.gridRank)];
+          int64_t &multiple = multiples.try_emplace(owner, 1).first->second;
+          if (multiple % access.divisor == 0)
+            continue;
+          multiple = std::lcm(multiple, access.divisor);
+          isLegal = false;
+        }
+      visit(edge.source, source.box);
+    }
+  }
+
+  const FusionGraph &graph;
+  const Capacities &capacities;
+  Tiling &tiling;
+  std::vector<Dim> owners; // of each loop
+  std::set<std::pair<unsigned, Box>> seen;
+  bool isLegal = true;
+};
+
+} // namespace
+
+void Tiling::planLoops(const FusionGraph &graph, const Capacities &capacities) {
+  if (capacities.tileElements == 0)
+    return;
+  LoopPlanner planner(graph, capacities, *this);
+  // Each attempt that fails makes a dimension whole or its tile a multiple of more.
+  for (int attempt = 0; attempt < 16; ++attempt)
+    if (planner.plan())
+      return;
+  // Too many conditions: no loops, and the target says if it cannot hold that.
+  sizes.truncate(static_cast<size_t>(gridRank));
+  tiles.truncate(static_cast<size_t>(gridRank));
+  reductionLoops.clear();
+  storeLoops.clear();
+}
+
+} // namespace tilewright::tile

@@ -1,0 +1,236 @@
+#include "tilewright/transform/tile/pipeline/Plan.h"
+
+#include "tilewright/transform/tile/pipeline/ModuloSchedule.h"
+#include "tilewright/transform/tile/pipeline/PlanParts.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <queue>
+#include <set>
+
+namespace tilewright::pipeline {
+
+int64_t lifetime(const PipelineProblem &problem, const Schedule &schedule, const Buffer &buffer) {
+  int64_t written = schedule.start[buffer.writer], end = written + 1;
+  for (auto [reader, distance] : buffer.readers)
+    end = std::max(end, schedule.start[reader] + problem.loop.ops[reader].latency +
+                            distance * schedule.interval);
+  return end - written;
+}
+
+int64_t slotSize(const PipelineProblem &problem, const Channel &channel, Space space) {
+  int64_t size = 0;
+  for (unsigned buffer : channel.buffers)
+    if (problem.buffers[buffer].space == space)
+      size += problem.buffers[buffer].size;
+  return size;
+}
+
+Loop withDepths(const PipelineProblem &problem, llvm::ArrayRef<int64_t> depths) {
+  Loop loop = problem.loop;
+  for (auto [channel, depth] : llvm::zip(problem.channels, depths))
+    for (unsigned written : channel.buffers)
+      for (unsigned read : channel.buffers)
+        for (auto [reader, distance] : problem.buffers[read].readers)
+          loop.dependences.push_back({reader, problem.buffers[written].writer,
+                                      problem.loop.ops[reader].latency, depth - distance});
+  return loop;
+}
+
+namespace {
+
+struct Use {
+  int64_t shared, tensor, registers;
+};
+
+Use useOf(const PipelineProblem &problem, llvm::ArrayRef<int64_t> depths) {
+  Use use{problem.limits.sharedReserved, 0, 0};
+  for (auto [channel, depth] : llvm::zip(problem.channels, depths)) {
+    use.shared += depth * slotSize(problem, channel, Space::shared);
+    use.tensor += depth * slotSize(problem, channel, Space::tensor);
+    use.registers += depth * slotSize(problem, channel, Space::registers);
+  }
+  return use;
+}
+
+/// The depths with the shortest interval among those that fit, from `wanted` down. Taking a slot
+/// away never shortens the interval, so the first that fits, in the order of the interval, is the
+/// best.
+std::optional<llvm::SmallVector<int64_t>>
+shrink(const PipelineProblem &problem, llvm::ArrayRef<int64_t> wanted, std::string &reason) {
+  const Limits &limits = problem.limits;
+  using Depths = std::vector<int64_t>;
+  using Entry = std::tuple<int64_t, int64_t, Depths>; // interval, slots taken away, depths
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+  std::set<Depths> seen;
+  auto push = [&](Depths depths, int64_t taken) {
+    if (!seen.insert(depths).second)
+      return;
+    Loop loop = withDepths(problem, depths);
+    if (std::optional<int64_t> recurrence = recurrenceBound(loop))
+      queue.emplace(std::max(*recurrence, resourceBound(loop).interval), taken, std::move(depths));
+  };
+  push(Depths(wanted.begin(), wanted.end()), 0);
+  // Some thousands of depth vectors are some milliseconds; a loop with more would be unlike any
+  // kernel.
+  for (int looked = 0; !queue.empty() && looked < 20000; ++looked) {
+    auto [interval, taken, depths] = queue.top();
+    queue.pop();
+    Use use = useOf(problem, depths);
+    bool shared = use.shared > limits.sharedBytes, tensor = use.tensor > limits.tensorColumns;
+    if (!shared && !tensor)
+      return llvm::SmallVector<int64_t>(depths.begin(), depths.end());
+    for (auto [index, channel] : llvm::enumerate(problem.channels)) {
+      bool helps = (shared && slotSize(problem, channel, Space::shared)) ||
+                   (tensor && slotSize(problem, channel, Space::tensor));
+      if (!helps || depths[index] == 1)
+        continue;
+      Depths fewer = depths;
+      --fewer[index];
+      push(std::move(fewer), taken + 1);
+    }
+  }
+  llvm::SmallVector<int64_t> least(problem.channels.size(), 1);
+  Use use = useOf(problem, least);
+  if (use.shared > limits.sharedBytes)
+    reason =
+        llvm::formatv("one slot of each channel takes {0} bytes of shared memory with {1} "
+                      "reserved, and there are {2}",
+                      use.shared - limits.sharedReserved, limits.sharedReserved, limits.sharedBytes)
+            .str();
+  else if (use.tensor > limits.tensorColumns)
+    reason = llvm::formatv(
+                 "one slot of each channel takes {0} columns of tensor memory, and there are {1}",
+                 use.tensor, limits.tensorColumns)
+                 .str();
+  else
+    reason = "a value is needed more iterations after it is written than there is room for slots";
+  return std::nullopt;
+}
+
+unsigned roleOfUnit(const PipelineProblem &problem, unsigned unit) {
+  for (auto [index, rule] : llvm::enumerate(problem.roles))
+    if (llvm::is_contained(rule.units, unit))
+      return index;
+  return problem.roles.size();
+}
+
+void cutIntoRoles(const PipelineProblem &problem, PipelinePlan &plan) {
+  plan.roles.resize(problem.roles.size());
+  for (unsigned op = 0; op < problem.loop.ops.size(); ++op)
+    plan.roles[roleOfUnit(problem, problem.loop.ops[op].unit)].ops.push_back(op);
+  for (RolePlan &role : plan.roles)
+    llvm::sort(role.ops, [&](unsigned left, unsigned right) {
+      return std::pair(plan.schedule.start[left], left) <
+             std::pair(plan.schedule.start[right], right);
+    });
+  for (auto [channel, planned] : llvm::zip(problem.channels, plan.channels)) {
+    std::set<unsigned> drainers;
+    bool asynchronous = true;
+    for (unsigned index : channel.buffers) {
+      const Buffer &buffer = problem.buffers[index];
+      planned.filler = roleOfUnit(problem, problem.loop.ops[buffer.writer].unit);
+      for (auto [reader, distance] : buffer.readers) {
+        unsigned unit = problem.loop.ops[reader].unit;
+        drainers.insert(roleOfUnit(problem, unit));
+        asynchronous &= problem.loop.units[unit].asynchronous;
+      }
+    }
+    planned.drainers.assign(drainers.begin(), drainers.end());
+    planned.slotBytes = slotSize(problem, channel, Space::shared);
+    bool own = llvm::is_contained(planned.drainers, planned.filler);
+    planned.lag = asynchronous && !own && planned.depth > 1 && problem.iterations > 1 ? 1 : 0;
+  }
+}
+
+} // namespace
+
+std::optional<PipelinePlan> planPipeline(const PipelineProblem &problem, std::string &reason) {
+  for (const LoopOp &op : problem.loop.ops)
+    if (roleOfUnit(problem, op.unit) == problem.roles.size()) {
+      reason = llvm::formatv("no role has the unit {0}, which {1} needs",
+                             problem.loop.units[op.unit].name, op.name)
+                   .str();
+      return std::nullopt;
+    }
+  std::optional<Schedule> free = moduloSchedule(problem.loop);
+  if (!free) {
+    reason = "the ops of an iteration depend on each other in a circle";
+    return std::nullopt;
+  }
+  PipelinePlan plan;
+  plan.freeInterval = free->interval;
+  ResourceBound resource = resourceBound(problem.loop);
+  int64_t recurrence = recurrenceBound(problem.loop).value_or(0);
+  if (recurrence > resource.interval)
+    plan.reasons.push_back(
+        llvm::formatv("an iteration takes {0} cycles: values that one iteration gives the next are "
+                      "{1} cycles late, and no unit is busy for longer than {2}",
+                      free->interval, recurrence, resource.interval)
+            .str());
+  else
+    plan.reasons.push_back(
+        llvm::formatv("an iteration takes {0} cycles, of which {1} is busy for {2}", free->interval,
+                      problem.loop.units[resource.unit].name, resource.interval)
+            .str());
+
+  llvm::SmallVector<int64_t> wanted;
+  for (const Channel &channel : problem.channels) {
+    int64_t depth = 1;
+    for (unsigned buffer : channel.buffers)
+      depth = std::max<int64_t>(
+          depth,
+          llvm::divideCeil(lifetime(problem, *free, problem.buffers[buffer]), free->interval));
+    // More slots than iterations would stay empty.
+    wanted.push_back(std::min(depth, std::max<int64_t>(problem.iterations, 1)));
+  }
+  std::optional<llvm::SmallVector<int64_t>> depths = shrink(problem, wanted, reason);
+  if (!depths)
+    return std::nullopt;
+  std::optional<Schedule> schedule = moduloSchedule(withDepths(problem, *depths));
+  if (!schedule) {
+    reason = "no schedule keeps within the slots that fit";
+    return std::nullopt;
+  }
+  plan.schedule = *schedule;
+  for (auto [index, channel] : llvm::enumerate(problem.channels)) {
+    ChannelPlan planned;
+    planned.wanted = wanted[index];
+    planned.depth = (*depths)[index];
+    plan.channels.push_back(planned);
+    int64_t longest = 0;
+    for (unsigned buffer : channel.buffers)
+      longest = std::max(longest, lifetime(problem, *free, problem.buffers[buffer]));
+    std::string text =
+        llvm::formatv(
+            "{0} has {1} slots: one is in use for {2} cycles, and a new one begins every {3}",
+            channel.name, planned.wanted, longest, free->interval)
+            .str();
+    if (planned.depth < planned.wanted)
+      text = llvm::formatv("{0} has {1} slots where {2} were wanted ({3} cycles in use at {4} an "
+                           "iteration): more do not fit",
+                           channel.name, planned.depth, planned.wanted, longest, free->interval)
+                 .str();
+    plan.reasons.push_back(text);
+  }
+  if (plan.schedule.interval > plan.freeInterval)
+    plan.reasons.push_back(
+        llvm::formatv("for want of slots an iteration takes {0} cycles instead of {1}",
+                      plan.schedule.interval, plan.freeInterval)
+            .str());
+  Use use = useOf(problem, *depths);
+  plan.sharedBytes = use.shared;
+  plan.tensorColumns = use.tensor;
+  cutIntoRoles(problem, plan);
+  if (!giveRegisters(problem, use.registers, plan, reason))
+    return std::nullopt;
+  if (std::optional<std::string> fault = findFault(problem, plan)) {
+    reason = *fault;
+    return std::nullopt;
+  }
+  return plan;
+}
+
+} // namespace tilewright::pipeline

@@ -1,0 +1,153 @@
+// The checks of a plan, and the channel graph that one of them is about.
+#include "tilewright/transform/tile/pipeline/ModuloSchedule.h"
+#include "tilewright/transform/tile/pipeline/PlanParts.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <algorithm>
+
+namespace tilewright::pipeline {
+namespace {
+
+/// The actions of one iteration of a role, kind by kind where it matters: a role that fills what it
+/// drains takes first, so that it waits for old copies before it starts new ones.
+struct Iteration {
+  llvm::SmallVector<Action> takes, fills, frees, laggingFrees;
+};
+
+Iteration iterationOf(const PipelineProblem &problem, const PipelinePlan &plan, unsigned role) {
+  Iteration iteration;
+  llvm::SmallVector<unsigned> filled, drained; // channels in the order of the role's ops
+  auto add = [](llvm::SmallVector<unsigned> &list, unsigned channel) {
+    if (!llvm::is_contained(list, channel))
+      list.push_back(channel);
+  };
+  for (unsigned op : plan.roles[role].ops)
+    for (auto [index, channel] : llvm::enumerate(problem.channels))
+      for (unsigned buffer : channel.buffers) {
+        if (problem.buffers[buffer].writer == op)
+          add(filled, index);
+        for (auto [reader, distance] : problem.buffers[buffer].readers)
+          if (reader == op)
+            add(drained, index);
+      }
+  for (unsigned channel : drained) {
+    iteration.takes.push_back({Point::take, channel});
+    auto &frees = plan.channels[channel].lag ? iteration.laggingFrees : iteration.frees;
+    frees.push_back({Point::free, channel});
+  }
+  for (unsigned channel : filled) {
+    iteration.fills.push_back({Point::acquire, channel});
+    iteration.fills.push_back({Point::publish, channel});
+  }
+  return iteration;
+}
+
+} // namespace
+
+ChannelGraph channelGraph(const PipelineProblem &problem, const PipelinePlan &plan) {
+  ChannelGraph graph;
+  for (auto [channel, planned] : llvm::zip(problem.channels, plan.channels))
+    graph.channels.push_back({channel.name, planned.depth});
+  int64_t iterations = std::max<int64_t>(problem.iterations, 1);
+  for (auto [role, rule] : llvm::enumerate(problem.roles)) {
+    Iteration one = iterationOf(problem, plan, role);
+    RoleProgram program{rule.name, {}};
+    auto sequence = [](std::initializer_list<llvm::SmallVector<Action>> parts) {
+      llvm::SmallVector<Action> all;
+      for (const llvm::SmallVector<Action> &part : parts)
+        all.append(part.begin(), part.end());
+      return all;
+    };
+    // Channels that this role fills for itself: it runs ahead.
+    int64_t ahead = iterations;
+    bool own = false;
+    for (const ChannelPlan &planned : plan.channels)
+      if (planned.filler == role && llvm::is_contained(planned.drainers, role)) {
+        own = true;
+        ahead = std::min(ahead, planned.depth - 1);
+      }
+    if (own && ahead > 0) {
+      program.segments.push_back({ahead, one.fills});
+      program.segments.push_back({iterations - ahead, sequence({one.takes, one.fills, one.frees})});
+      program.segments.push_back({ahead, sequence({one.takes, one.frees})});
+    } else if (own) {
+      program.segments.push_back({iterations, sequence({one.fills, one.takes, one.frees})});
+    } else if (!one.laggingFrees.empty()) {
+      program.segments.push_back({1, sequence({one.takes, one.fills, one.frees})});
+      program.segments.push_back(
+          {iterations - 1, sequence({one.takes, one.fills, one.frees, one.laggingFrees})});
+      program.segments.push_back({1, one.laggingFrees});
+    } else {
+      program.segments.push_back({iterations, sequence({one.takes, one.fills, one.frees})});
+    }
+    graph.roles.push_back(std::move(program));
+  }
+  return graph;
+}
+
+std::optional<std::string> findFault(const PipelineProblem &problem, const PipelinePlan &plan) {
+  const Limits &limits = problem.limits;
+  if (plan.channels.size() != problem.channels.size() || plan.roles.size() != problem.roles.size())
+    return "the plan has not one entry for each channel and role";
+  llvm::SmallVector<unsigned> times(problem.loop.ops.size(), 0);
+  for (const RolePlan &role : plan.roles)
+    for (unsigned op : role.ops)
+      ++times[op];
+  for (auto [op, count] : llvm::zip(problem.loop.ops, times))
+    if (count != 1)
+      return llvm::formatv("{0} is run by {1} roles, which must be one", op.name, count).str();
+  llvm::SmallVector<int64_t> depths;
+  int64_t shared = limits.sharedReserved, tensor = 0;
+  for (auto [channel, planned] : llvm::zip(problem.channels, plan.channels)) {
+    depths.push_back(planned.depth);
+    int64_t bytes = slotSize(problem, channel, Space::shared);
+    if (planned.slotBytes != bytes)
+      return llvm::formatv("a slot of {0} expects {1} bytes, and its copies bring {2}",
+                           channel.name, planned.slotBytes, bytes)
+          .str();
+    shared += planned.depth * bytes;
+    tensor += planned.depth * slotSize(problem, channel, Space::tensor);
+  }
+  // Before the schedule, because it names roles: a channel of no slots has no schedule either.
+  if (std::optional<std::string> deadlock = findDeadlock(channelGraph(problem, plan)))
+    return deadlock;
+  if (std::optional<std::string> violation =
+          findViolation(withDepths(problem, depths), plan.schedule))
+    return violation;
+  if (shared != plan.sharedBytes || shared > limits.sharedBytes)
+    return llvm::formatv(
+               "the channels take {0} bytes of shared memory, the plan says {1}, and there are {2}",
+               shared, plan.sharedBytes, limits.sharedBytes)
+        .str();
+  if (tensor != plan.tensorColumns || tensor > limits.tensorColumns)
+    return llvm::formatv("the channels take {0} columns of tensor memory, the plan says {1}, and "
+                         "there are {2}",
+                         tensor, plan.tensorColumns, limits.tensorColumns)
+        .str();
+  int64_t registers = 0, threads = 0;
+  for (auto [rule, role] : llvm::zip(problem.roles, plan.roles)) {
+    if (role.registers % 8 != 0 || role.registers < 24 || role.registers > 256)
+      return llvm::formatv(
+                 "a thread of {0} has {1} registers, which must be a multiple of 8 from 24 to 256",
+                 rule.name, role.registers)
+          .str();
+    registers += role.registers * role.warps * 32;
+    threads += role.warps * 32;
+  }
+  if (threads != plan.threads || threads > limits.maxThreads)
+    return llvm::formatv("the roles have {0} threads, the plan says {1}, and a CTA has at most {2}",
+                         threads, plan.threads, limits.maxThreads)
+        .str();
+  // What is not free when the kernel starts cannot be waited for: a role would wait for ever.
+  int64_t pool = plan.launchRegisters * threads;
+  if (registers > pool || pool > limits.registers)
+    return llvm::formatv(
+               "the roles have {0} registers, the kernel starts with {1}, and a processor has {2}",
+               registers, pool, limits.registers)
+        .str();
+  return std::nullopt;
+}
+
+} // namespace tilewright::pipeline

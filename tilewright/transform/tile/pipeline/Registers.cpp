@@ -1,0 +1,104 @@
+#include "tilewright/transform/tile/pipeline/PlanParts.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace tilewright::pipeline {
+namespace {
+
+// What setmaxnreg takes; a kernel's registers are given out in the same steps.
+constexpr int64_t step = 8, fewest = 24, most = 256;
+
+/// Registers of a thread that a role of so many groups needs.
+int64_t needOf(const RoleRule &rule, int64_t groups, int64_t held) {
+  int64_t threads = groups * rule.warps * 32;
+  int64_t own = rule.dividedRegisters ? held : 0;
+  return rule.registers + own + llvm::divideCeil(rule.dividedRegisters, threads);
+}
+
+} // namespace
+
+bool giveRegisters(const PipelineProblem &problem, int64_t held, PipelinePlan &plan,
+                   std::string &reason) {
+  const Limits &limits = problem.limits;
+  llvm::SmallVector<int64_t> needs;
+  plan.threads = 0;
+  for (auto [rule, role] : llvm::zip(problem.roles, plan.roles)) {
+    role.groups = std::min(rule.leastGroups, rule.mostGroups);
+    while (needOf(rule, role.groups, held) > limits.maxRegisters && role.groups < rule.mostGroups)
+      ++role.groups;
+    int64_t need = needOf(rule, role.groups, held);
+    if (need > limits.maxRegisters) {
+      reason = llvm::formatv(
+                   "{0} needs {1} registers of a thread in {2} group{3}, and there are {4}",
+                   rule.name, need, role.groups, role.groups == 1 ? "" : "s", limits.maxRegisters)
+                   .str();
+      return false;
+    }
+    if (role.groups > rule.leastGroups)
+      plan.reasons.push_back(llvm::formatv("{0} has {1} groups of {2} warps: with one fewer a "
+                                           "thread would need {3} registers, and "
+                                           "there are {4}",
+                                           rule.name, role.groups, rule.warps,
+                                           needOf(rule, role.groups - 1, held), limits.maxRegisters)
+                                 .str());
+    role.warps = role.groups * rule.warps;
+    needs.push_back(std::max(fewest, int64_t(llvm::alignTo(need, step))));
+    plan.threads += role.warps * 32;
+  }
+  if (plan.threads > limits.maxThreads) {
+    reason = llvm::formatv("the roles have {0} threads, and a CTA has at most {1}", plan.threads,
+                           limits.maxThreads)
+                 .str();
+    return false;
+  }
+  plan.launchRegisters =
+      std::min(limits.registers / plan.threads / step * step, limits.maxRegisters / step * step);
+  if (!limits.movesRegisters || plan.roles.size() == 1) {
+    for (auto [index, role] : llvm::enumerate(plan.roles)) {
+      role.registers = plan.launchRegisters;
+      // All that there are may be one less than a step: 255.
+      if (std::min(needs[index], limits.maxRegisters) >
+          std::max(plan.launchRegisters,
+                   std::min(limits.registers / plan.threads, limits.maxRegisters))) {
+        reason = llvm::formatv("{0} needs {1} registers of a thread, and {2} threads have {3} each",
+                               problem.roles[index].name, needs[index], plan.threads,
+                               plan.launchRegisters)
+                     .str();
+        return false;
+      }
+    }
+    return true;
+  }
+  // Those that hold no shared values give up what they do not need; the others divide it.
+  int64_t pool = plan.launchRegisters * plan.threads, given = 0, takers = 0;
+  for (auto [index, role] : llvm::enumerate(plan.roles)) {
+    if (problem.roles[index].dividedRegisters) {
+      takers += role.warps * 32;
+      continue;
+    }
+    role.registers = needs[index];
+    given += role.registers * role.warps * 32;
+  }
+  for (auto [index, role] : llvm::enumerate(plan.roles)) {
+    if (!problem.roles[index].dividedRegisters)
+      continue;
+    role.registers = std::min(most, (pool - given) / takers / step * step);
+    if (role.registers < needs[index]) {
+      reason = llvm::formatv("{0} needs {1} registers of a thread, and {2} are left when the other "
+                             "roles have theirs",
+                             problem.roles[index].name, needs[index], role.registers)
+                   .str();
+      return false;
+    }
+    plan.reasons.push_back(
+        llvm::formatv(
+            "a thread of {0} gets {1} registers and needs {2}; the kernel starts with {3}",
+            problem.roles[index].name, role.registers, needs[index], plan.launchRegisters)
+            .str());
+  }
+  return true;
+}
+
+} // namespace tilewright::pipeline

@@ -1,0 +1,228 @@
+#include "tilewright/transform/tile/pipeline/RoleKernel.h"
+
+#include "tilewright/transform/tile/pipeline/Epilogue.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tilewright::pipeline {
+
+using sm::Axis;
+using sm::Layout;
+
+/// Rows that one warp's part of a matrix instruction has, warps of a group, and rows of the
+/// group's.
+constexpr int64_t groupRows = 64;
+
+Layout accumulatorLayout(int64_t m, int64_t n, int64_t clusterM, int64_t clusterN, int64_t groups) {
+  int64_t perGroup = m / clusterM / groups, perCta = n / clusterN;
+  Layout::Digits rows, columns;
+  if (clusterM > 1)
+    rows.push_back({clusterM, Axis::cta, 1});
+  if (groups > 1)
+    rows.push_back({groups, Axis::group, 1});
+  if (perGroup > groupRows)
+    rows.push_back({perGroup / groupRows, Axis::reg, perCta / 2});
+  rows.push_back({4, Axis::warp, 1});
+  rows.push_back({2, Axis::reg, 2});
+  rows.push_back({8, Axis::lane, 4});
+  if (clusterN > 1)
+    columns.push_back({clusterN, Axis::cta, 1});
+  if (perCta > 8)
+    columns.push_back({perCta / 8, Axis::reg, 4});
+  columns.push_back({4, Axis::lane, 1});
+  columns.push_back({2, Axis::reg, 1});
+  return Layout(llvm::ArrayRef<Layout::Digits>({rows, columns}));
+}
+
+Layout operandLayout(int64_t rows, int64_t k, int64_t bits, bool kInner, int64_t clusterOwn,
+                     int64_t clusterOther) {
+  const int64_t line = 128 * 8 / bits;
+  int64_t perCta = rows / clusterOwn;
+  Layout::Digits own, depth;
+  if (clusterOwn > 1)
+    own.push_back({clusterOwn, Axis::cta, 1});
+  // Eight rows are one turn of the swizzle: their number is a digit of its own, because it flips
+  // bits.
+  if (kInner) {
+    if (perCta > 8)
+      own.push_back({perCta / 8, Axis::offset, 8 * line});
+    own.push_back({8, Axis::offset, line});
+    depth.push_back({line, Axis::offset, 1});
+  } else {
+    if (perCta > line)
+      own.push_back({perCta / line, Axis::offset, line * k});
+    own.push_back({line, Axis::offset, 1});
+    if (k > 8)
+      depth.push_back({k / 8, Axis::offset, 8 * line});
+    depth.push_back({8, Axis::offset, line});
+  }
+  llvm::SmallVector<sm::Digit> copies;
+  if (clusterOther > 1)
+    copies.push_back({clusterOther, Axis::cta, 1});
+  // Bits of the row flip those of the 16 bytes within the line.
+  llvm::SmallVector<sm::Flip> flips;
+  int64_t row = llvm::Log2_64(line), chunk = llvm::Log2_64(16 * 8 / bits);
+  for (int64_t bit = 0; bit < 3; ++bit)
+    flips.push_back({Axis::offset, row + bit, Axis::offset, chunk + bit});
+  return Layout(llvm::ArrayRef<Layout::Digits>({own, depth}), copies, flips);
+}
+
+namespace {
+
+/// Makes the kernel. All that could go wrong was checked before.
+class RoleKernelBuilder {
+public:
+  RoleKernelBuilder(const Product &product, const GemmChoice &choice)
+      : product(product), choice(choice), b(product.kernel), loc(b.getUnknownLoc()) {
+    loc = this->product.kernel.getLoc();
+  }
+
+  sm::KernelOp build() {
+    makeKernel();
+    const RolePlan &load = choice.plan.roles[0], &math = choice.plan.roles[1];
+    b.setInsertionPointToEnd(&kernel.getBlock());
+    auto loadRole = makeRole("load", load);
+    auto mathRole = makeRole("math", math);
+    tile::YieldOp::create(b, loc);
+    fillLoad(loadRole);
+    fillMath(mathRole);
+    product.kernel->erase();
+    return kernel;
+  }
+
+private:
+  Product product; // ops are handles
+  const GemmChoice &choice;
+  OpBuilder b;
+  Location loc;
+  sm::KernelOp kernel;
+  sm::ChannelOp channel;
+  /// Of the old kernel's arguments and scalars.
+  IRMapping scalars;
+
+  sm::BufferType bufferType(const Operand &operand, bool isLhs) {
+    auto shape =
+        cast<RankedTensorType>((isLhs ? product.dot.getLhs() : product.dot.getRhs()).getType());
+    bool kInner = isLhs != operand.transposed;
+    const int64_t line = 128 * 8 / operand.bits;
+    int64_t own = isLhs ? choice.m * choice.clusterM : choice.n * choice.clusterN;
+    Layout layout = operandLayout(own, std::max(product.k, line), operand.bits, kInner,
+                                  isLhs ? choice.clusterM : choice.clusterN,
+                                  isLhs ? choice.clusterN : choice.clusterM);
+    if (!isLhs) {
+      SmallVector<Layout::Digits> dims{layout.getDims()[1], layout.getDims()[0]};
+      layout = Layout(dims, layout.getCopies(), layout.getFlips());
+    }
+    return sm::BufferType::get(b.getContext(), shape.getShape(), shape.getElementType(),
+                               sm::Space::shared, sm::LayoutAttr::get(b.getContext(), layout));
+  }
+
+  void makeKernel() {
+    tile::KernelOp old = product.kernel;
+    int64_t warps = choice.plan.threads / 32;
+    DenseI64ArrayAttr cluster;
+    if (choice.clusterM * choice.clusterN > 1)
+      cluster = b.getDenseI64ArrayAttr({choice.clusterM * choice.clusterN, 1, 1});
+    kernel = sm::KernelOp::create(b, loc, old.getSymNameAttr(), old.getGridAttr(),
+                                  old.getNumInputsAttr(), b.getI64IntegerAttr(warps), cluster,
+                                  StringAttr(), IntegerAttr());
+    Block *block = b.createBlock(&kernel.getBody());
+    for (BlockArgument argument : old.getBlock().getArguments())
+      scalars.map(argument, block->addArgument(argument.getType(), argument.getLoc()));
+    b.setInsertionPointToStart(block);
+    for (Operation &op : old.getBlock().without_terminator())
+      if (isScalar(&op))
+        b.clone(op, scalars);
+    auto type = sm::ChannelType::get(
+        b.getContext(), {bufferType(product.lhs, true), bufferType(product.rhs, false)});
+    channel = sm::ChannelOp::create(b, loc, type, choice.plan.channels[0].depth);
+  }
+
+  sm::RoleOp makeRole(StringRef name, const RolePlan &plan) {
+    auto role = sm::RoleOp::create(b, loc, name, plan.warps, plan.registers);
+    OpBuilder::InsertionGuard guard(b);
+    b.createBlock(&role.getBody());
+    tile::YieldOp::create(b, loc);
+    return role;
+  }
+
+  Value constant(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
+
+  void fillLoad(sm::RoleOp role) {
+    b.setInsertionPointToStart(&role.getBody().front());
+    scf::ForOp old = product.loop;
+    auto loop =
+        scf::ForOp::create(b, loc, scalars.lookup(old.getLowerBound()),
+                           scalars.lookup(old.getUpperBound()), scalars.lookup(old.getStep()));
+    b.setInsertionPointToStart(loop.getBody());
+    IRMapping inside = scalars;
+    inside.map(old.getInductionVar(), loop.getInductionVar());
+    for (Operation &op : old.getBody()->without_terminator())
+      if (isScalar(&op))
+        b.clone(op, inside);
+    auto slot = sm::AcquireOp::create(b, loc, channel);
+    for (auto [operand, isLhs, buffer] :
+         {std::tuple(product.lhs, true, 0), {product.rhs, false, 1}}) {
+      SmallVector<Value> offsets;
+      for (Value offset : operand.load.getOffsets())
+        offsets.push_back(inside.lookup(offset));
+      sm::CopyOp::create(b, operand.load.getLoc(), Type(), sm::Engine::tma,
+                         inside.lookup(operand.load.getSource()), offsets, slot.getResult(buffer),
+                         ValueRange(), operand.transposed);
+    }
+    sm::PublishOp::create(b, loc, channel);
+  }
+
+  void fillMath(sm::RoleOp role) {
+    b.setInsertionPointToStart(&role.getBody().front());
+    int64_t groups = choice.plan.roles[1].groups;
+    Layout layout = accumulatorLayout(choice.m * choice.clusterM, choice.n * choice.clusterN,
+                                      choice.clusterM, choice.clusterN, groups);
+    Type type = sm::withLayout(product.dot.getType(), layout);
+    Location dotLoc = product.dot.getLoc();
+    bool lags = choice.plan.channels[0].lag != 0;
+    auto multiply = [&](Value acc) -> Value {
+      auto slot = sm::TakeOp::create(b, loc, channel);
+      return sm::MmaOp::create(b, dotLoc, type, sm::Atom::wgmma, slot.getResult(0),
+                               slot.getResult(1), acc, Value(), Value())
+          .getResult();
+    };
+    Value sum = multiply(Value());
+    if (!lags)
+      sm::FreeOp::create(b, loc, channel);
+    if (product.iterations > 1) {
+      auto loop = scf::ForOp::create(
+          b, loc, constant(1), scalars.lookup(product.loop.getUpperBound()), constant(1), sum);
+      {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToStart(loop.getBody());
+        Value next = multiply(loop.getRegionIterArg(0));
+        sm::FreeOp::create(b, loc, channel);
+        scf::YieldOp::create(b, loc, next);
+      }
+      sum = loop.getResult(0);
+    }
+    if (lags)
+      sm::FreeOp::create(b, loc, channel);
+    Epilogue epilogue(product, layout);
+    epilogue.build(b, sum, scalars);
+  }
+};
+
+} // namespace
+
+std::optional<std::string> whyNoEpilogue(const Product &product, const GemmChoice &choice) {
+  Layout layout = accumulatorLayout(choice.m * choice.clusterM, choice.n * choice.clusterN,
+                                    choice.clusterM, choice.clusterN, choice.plan.roles[1].groups);
+  return Epilogue(product, layout).problem();
+}
+
+sm::KernelOp makeRoleKernel(const Product &product, const GemmChoice &choice) {
+  return RoleKernelBuilder(product, choice).build();
+}
+
+} // namespace tilewright::pipeline

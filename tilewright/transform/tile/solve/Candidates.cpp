@@ -1,0 +1,115 @@
+#include "tilewright/transform/tile/solve/Candidates.h"
+
+#include "tilewright/dialect/sm/Atoms.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace tilewright;
+using namespace tilewright::solve;
+using llvm::ArrayRef, llvm::SmallVector;
+using sm::Axis, sm::Layout;
+
+std::vector<Layout> solve::blockedLayouts(ArrayRef<int64_t> shape, int64_t elementBits,
+                                          const Machine &machine) {
+  std::vector<Layout> found;
+  auto add = [&](const Layout &layout) {
+    if (!llvm::is_contained(found, layout))
+      found.push_back(layout);
+  };
+  const auto rank = static_cast<int64_t>(shape.size());
+  // Dimensions of more than one element, the last first; at most three of them lead.
+  SmallVector<int64_t> leading;
+  for (int64_t dim = rank; dim-- > 0 && leading.size() < 3;)
+    if (shape[dim] > 1)
+      leading.push_back(dim);
+  if (leading.empty())
+    leading.push_back(rank - 1);
+  if (rank == 0) {
+    add(Layout::blocked({}, {}, 1, machine.lanes, machine.warps));
+    return found;
+  }
+  const int64_t longest = std::max<int64_t>(1, 128 / std::max<int64_t>(elementBits, 8));
+  for (int64_t first : leading) {
+    SmallVector<int64_t> order = {first};
+    for (int64_t dim = rank; dim-- > 0;)
+      if (dim != first)
+        order.push_back(dim);
+    SmallVector<int64_t> slowFirst(llvm::reverse(order));
+    for (int64_t vector = longest;; vector /= 4) {
+      vector = std::max<int64_t>(vector, 1);
+      if (vector == 1 || vector <= shape[first])
+        for (ArrayRef<int64_t> warpOrder : {ArrayRef<int64_t>(order), ArrayRef<int64_t>(slowFirst)})
+          add(Layout::blocked(shape, order, vector, machine.lanes, machine.warps, warpOrder));
+      if (vector == 1)
+        break;
+    }
+  }
+  return found;
+}
+
+/// A layout of blocks: (batch…, rows, columns), where `rows` and `columns` are the digits of the
+/// last two dimensions and batches follow each other in registers.
+static Layout blocks(ArrayRef<int64_t> batch, Layout::Digits rows, Layout::Digits columns,
+                     ArrayRef<sm::Digit> copies) {
+  int64_t registers = 1;
+  for (const Layout::Digits &digits : {rows, columns})
+    for (const sm::Digit &digit : digits)
+      if (digit.axis == Axis::reg)
+        registers *= digit.size;
+  SmallVector<Layout::Digits> dims(batch.size());
+  for (size_t dim = batch.size(); dim-- > 0;) {
+    dims[dim] = {{std::max<int64_t>(batch[dim], 1), Axis::reg, registers}};
+    registers *= std::max<int64_t>(batch[dim], 1);
+  }
+  dims.push_back(rows);
+  dims.push_back(columns);
+  return Layout(dims, copies);
+}
+
+/// The atom with as many batch dimensions of one element in front.
+static Layout withBatch(const Layout &atom, size_t batch) {
+  SmallVector<Layout::Digits> dims(batch);
+  llvm::append_range(dims, atom.getDims());
+  return Layout(dims);
+}
+
+std::vector<DotLayouts> solve::mmaLayouts(ArrayRef<int64_t> accumulator, int64_t depth,
+                                          int64_t bits, const Machine &machine) {
+  std::vector<DotLayouts> found;
+  const size_t batchRank = accumulator.size() - 2;
+  ArrayRef<int64_t> batch = accumulator.take_front(batchRank);
+  const Layout a = sm::atoms::mmaA(bits), b = sm::atoms::mmaB(bits), c = sm::atoms::mmaC(bits);
+  const int64_t m = accumulator[batchRank], n = accumulator[batchRank + 1];
+  int64_t batches = 1;
+  for (int64_t size : batch)
+    batches *= size;
+  for (int64_t warpsM = machine.warps; warpsM >= 1; --warpsM) {
+    if (machine.warps % warpsM != 0)
+      continue;
+    const int64_t warpsN = machine.warps / warpsM;
+    const auto inM = static_cast<int64_t>(llvm::divideCeil(m, warpsM * c.cover(0))),
+               inN = static_cast<int64_t>(llvm::divideCeil(n, warpsN * c.cover(1))),
+               inK = static_cast<int64_t>(llvm::divideCeil(depth, a.cover(1)));
+    DotLayouts layouts;
+    layouts.accumulator = blocks(batch, {{warpsM, Axis::warp, 1}, {inM, Axis::reg, inN}},
+                                 {{warpsN, Axis::warp, warpsM}, {inN, Axis::reg, 1}}, {})
+                              .times(withBatch(c, batchRank))
+                              .canonical();
+    layouts.lhs = blocks(batch, {{warpsM, Axis::warp, 1}, {inM, Axis::reg, inK}},
+                         {{inK, Axis::reg, 1}}, {{warpsN, Axis::warp, warpsM}})
+                      .times(withBatch(a, batchRank))
+                      .canonical();
+    layouts.rhs =
+        blocks(batch, {{inK, Axis::reg, 1}}, {{warpsN, Axis::warp, warpsM}, {inN, Axis::reg, inK}},
+               {{warpsM, Axis::warp, 1}})
+            .times(withBatch(b, batchRank))
+            .canonical();
+    // A processor multiplies 1024 pairs of 16 bits a cycle, and in proportion.
+    const double pairs = static_cast<double>(c.cover(0) * c.cover(1) * a.cover(1));
+    layouts.cycles = static_cast<double>(batches * inM * inN * inK * machine.warps) * pairs *
+                     static_cast<double>(bits) / 16 / 1024;
+    found.push_back(std::move(layouts));
+  }
+  return found;
+}

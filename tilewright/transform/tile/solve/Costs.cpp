@@ -1,0 +1,200 @@
+#include "tilewright/transform/tile/solve/Costs.h"
+
+#include "tilewright/dialect/sm/BankConflicts.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+#include <set>
+
+using namespace tilewright;
+using namespace tilewright::solve;
+using llvm::ArrayRef, llvm::SmallVector;
+using sm::Axis, sm::Layout;
+
+/// Four schedulers issue an instruction of a warp each cycle.
+static constexpr double issuedPerCycle = 4;
+/// Writing shared memory, waiting for all warps, reading it.
+static constexpr double barrierCycles = 40;
+static constexpr double sharedBytesPerCycle = 128;
+
+static double bytesOf(int64_t bits) { return std::max<double>(1, static_cast<double>(bits) / 8); }
+
+//===- Conversions --------------------------------------------------------===//
+
+namespace {
+/// A digit of the hardware cut into its prime factors, so that two layouts can be compared digit by
+/// digit.
+struct PrimeDigit {
+  Axis axis;
+  int64_t stride, size, dim, weight;
+  auto operator<=>(const PrimeDigit &) const = default;
+};
+} // namespace
+
+static SmallVector<PrimeDigit> primeDigits(const Layout &layout, Axis only) {
+  SmallVector<PrimeDigit> found;
+  auto add = [&](const sm::Digit &digit, int64_t dim, int64_t weight) {
+    if (digit.axis != only)
+      return;
+    int64_t rest = digit.size, stride = digit.stride;
+    for (int64_t prime = 2; rest > 1; ++prime)
+      while (rest % prime == 0) {
+        found.push_back({digit.axis, stride, prime, dim, weight});
+        rest /= prime, stride *= prime;
+        weight *= dim < 0 ? 1 : prime;
+      }
+  };
+  for (int64_t dim = 0; dim < layout.rank(); ++dim) {
+    int64_t weight = 1;
+    for (const sm::Digit &digit : llvm::reverse(layout.getDims()[dim])) {
+      add(digit, dim, weight);
+      weight *= digit.size;
+    }
+  }
+  for (const sm::Digit &digit : layout.getCopies())
+    add(digit, -1, 0);
+  llvm::sort(found);
+  return found;
+}
+
+/// Whether each unit of the axis (each lane, each warp) holds the same part of the tile in both.
+static bool sameAlong(Axis axis, const Layout &from, const Layout &to) {
+  return primeDigits(from, axis) == primeDigits(to, axis);
+}
+
+ConvertCost solve::convertCost(const Layout &from, const Layout &to, ArrayRef<int64_t> shape,
+                               int64_t elementBits, const Machine &machine) {
+  if (from == to)
+    return {};
+  const bool sameWarps = sameAlong(Axis::warp, from, to) && sameAlong(Axis::group, from, to) &&
+                         sameAlong(Axis::cta, from, to);
+  if (sameWarps && sameAlong(Axis::lane, from, to))
+    return {Way::registers, 0};
+  const auto warps = static_cast<double>(machine.warps);
+  const double words = std::max<double>(1, bytesOf(elementBits) / 4);
+  // A shuffle serves 32 lanes a cycle, and a lane needs one for each register and place it may come
+  // from.
+  const double shuffles = static_cast<double>(to.extent(Axis::reg)) * warps * words * 2;
+  double bytes = bytesOf(elementBits);
+  double elements = 1;
+  for (int64_t dim = 0; dim < to.rank(); ++dim)
+    elements *= static_cast<double>(std::max<int64_t>(shape[dim], 1));
+  const bool fits = elements * bytes <= static_cast<double>(machine.sharedBytes);
+  const double read = static_cast<double>(to.extent(Axis::reg) * machine.lanes) * warps * bytes;
+  // A swizzle makes both ways free of conflicts where everything is a power of two.
+  const double degree = sm::isLinear(from) && sm::isLinear(to) ? 1 : 2;
+  const double shared =
+      fits ? degree * (elements * bytes + read) / sharedBytesPerCycle + barrierCycles +
+                 static_cast<double>(from.extent(Axis::reg) + to.extent(Axis::reg)) * warps /
+                     issuedPerCycle
+           : std::numeric_limits<double>::infinity();
+  if (sameWarps && shuffles <= shared)
+    return {Way::shuffles, shuffles};
+  return {Way::sharedMemory, shared};
+}
+
+double solve::moveCost(const Layout &result, int64_t elements, int64_t elementBits,
+                       const Machine &machine) {
+  const double written = static_cast<double>(elements) * bytesOf(elementBits);
+  if (written > static_cast<double>(machine.sharedBytes))
+    return std::numeric_limits<double>::infinity();
+  const auto reads = static_cast<double>(result.extent(Axis::reg) * machine.warps);
+  // Nothing is known of the order in which it is read: as many rounds as for two conflicts.
+  return barrierCycles + written / sharedBytesPerCycle +
+         reads * 2 * static_cast<double>(machine.lanes) * bytesOf(elementBits) /
+             sharedBytesPerCycle;
+}
+
+//===- Accesses -----------------------------------------------------------===//
+
+double solve::accessCost(const Layout &layout, ArrayRef<int64_t> shape, ArrayRef<int64_t> whole,
+                         ArrayRef<int64_t> strides, int64_t elementBits, bool isStore,
+                         const Machine &machine) {
+  const int64_t rank = layout.rank();
+  const double bytes = bytesOf(elementBits);
+  // Bytes from one index to the next in each dimension.
+  SmallVector<double> steps(rank);
+  double step = bytes;
+  int64_t fastest = -1;
+  for (int64_t dim = rank; dim-- > 0;) {
+    steps[dim] = step * static_cast<double>(strides.empty() ? 1 : strides[dim]);
+    if (fastest < 0 && shape[dim] > 1)
+      fastest = dim;
+    step *= static_cast<double>(whole[dim]);
+  }
+  const int64_t registers = layout.extent(Axis::reg);
+  int64_t vector = 1;
+  if (fastest >= 0 && steps[fastest] == bytes) {
+    const int64_t length = layout.vectorLength(fastest);
+    // Rows must begin where a vector may.
+    while (vector * 2 <= length && length % (vector * 2) == 0 &&
+           static_cast<double>(vector * 2) * bytes <= 16 && whole[fastest] % (vector * 2) == 0)
+      vector *= 2;
+  }
+  // One warp's first access stands for all.
+  const SmallVector<sm::IndexForm> forms = layout.indexForms();
+  std::set<int64_t> sectors;
+  for (int64_t lane = 0; lane < layout.extent(Axis::lane); ++lane) {
+    double address = 0;
+    bool inside = true;
+    for (int64_t dim = 0; dim < rank; ++dim) {
+      int64_t index = forms[dim].registers[0];
+      for (const sm::IndexTerm &term : forms[dim].terms)
+        if (term.axis == Axis::lane)
+          index += lane / term.stride % term.size * term.weight;
+      inside &= index < shape[dim];
+      address += static_cast<double>(index) * steps[dim];
+    }
+    if (!inside)
+      continue;
+    const auto first = static_cast<int64_t>(address);
+    const auto last = static_cast<int64_t>(address + bytes * static_cast<double>(vector)) - 1;
+    for (int64_t sector = first / machine.sectorBytes; sector <= last / machine.sectorBytes;
+         ++sector)
+      sectors.insert(sector);
+  }
+  double warps = static_cast<double>(machine.warps);
+  if (isStore)
+    warps /= static_cast<double>(layout.copyCount(Axis::warp) * layout.copyCount(Axis::group));
+  const double accesses = static_cast<double>(llvm::divideCeil(registers, vector)) * warps;
+  return accesses * (1 + static_cast<double>(sectors.size()));
+}
+
+//===- Computation --------------------------------------------------------===//
+
+double solve::computeCost(const Layout &layout, double ops, int64_t elementBits,
+                          const Machine &machine) {
+  const auto registers = static_cast<double>(layout.extent(Axis::reg));
+  const double pressure = registers * std::max<double>(1, bytesOf(elementBits) / 4);
+  double cycles = registers * ops * static_cast<double>(machine.warps) / issuedPerCycle;
+  // What does not fit in registers goes through local memory; nothing is worth that.
+  if (pressure > 0.6 * static_cast<double>(machine.maxRegisters))
+    cycles += 50 * pressure * static_cast<double>(machine.warps);
+  return cycles;
+}
+
+double solve::reduceCost(const Layout &input, ArrayRef<int64_t> dims, double ops,
+                         int64_t elementBits, const Machine &machine) {
+  double cycles = computeCost(input, ops, elementBits, machine);
+  std::optional<Layout> result = input.reduce(dims);
+  if (!result)
+    return std::numeric_limits<double>::infinity();
+  double lanes = 1, warps = 1;
+  for (int64_t dim : dims)
+    for (const sm::Digit &digit : input.getDims()[dim]) {
+      if (digit.axis == Axis::lane)
+        lanes *= static_cast<double>(digit.size);
+      else if (digit.axis != Axis::reg)
+        warps *= static_cast<double>(digit.size);
+    }
+  const auto kept = static_cast<double>(result->extent(Axis::reg));
+  const auto all = static_cast<double>(machine.warps);
+  if (lanes > 1)
+    cycles +=
+        llvm::Log2_64_Ceil(static_cast<uint64_t>(lanes)) * kept * all * (1 + ops / issuedPerCycle);
+  if (warps > 1)
+    cycles += barrierCycles + kept * all * (1 + warps) / issuedPerCycle;
+  return cycles;
+}

@@ -1,0 +1,30 @@
+// The pass of the layout solver.
+#ifndef TILEWRIGHT_TRANSFORM_TILE_SOLVE_PASSES_H
+#define TILEWRIGHT_TRANSFORM_TILE_SOLVE_PASSES_H
+
+#include "tilewright/dialect/sm/SmDialect.h"
+#include "tilewright/transform/tile/solve/Certificate.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace tilewright::solve {
+
+#define GEN_PASS_DECL
+#include "tilewright/transform/tile/solve/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "tilewright/transform/tile/solve/Passes.h.inc"
+
+/// What a solve took.
+struct SolveReport {
+  size_t unknowns = 0, components = 0, steps = 0;
+};
+
+/// The layouts of least cost, checked; nothing, with an error at the op, if there are none. `warps`
+/// 0 chooses.
+std::optional<Certificate> solveLayouts(tile::KernelOp kernel, int64_t warps, SolveReport &report);
+
+} // namespace tilewright::solve
+
+#endif // TILEWRIGHT_TRANSFORM_TILE_SOLVE_PASSES_H

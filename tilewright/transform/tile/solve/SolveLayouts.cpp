@@ -1,0 +1,121 @@
+// The pass: equations, search, certificate, check, then change.
+#include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/transform/tile/solve/Equations.h"
+#include "tilewright/transform/tile/solve/Passes.h"
+#include "tilewright/transform/tile/solve/Rewrite.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace tilewright::solve {
+#define GEN_PASS_DEF_SOLVELAYOUTSPASS
+#include "tilewright/transform/tile/solve/Passes.h.inc"
+} // namespace tilewright::solve
+
+using namespace mlir;
+using namespace tilewright;
+using namespace tilewright::solve;
+
+static DictionaryAttr targetOf(Operation *op) {
+  auto module = op->getParentOfType<ModuleOp>();
+  return module ? module->getAttrOfType<DictionaryAttr>(exec::ExecDialect::targetAttr)
+                : DictionaryAttr();
+}
+
+/// Warps enough that a thread holds at most 64 elements of the largest tile, 4 or 8.
+static int64_t chooseWarps(tile::KernelOp kernel) {
+  int64_t largest = 0;
+  kernel.walk([&](Operation *op) {
+    for (Value result : op->getResults())
+      if (auto type = dyn_cast<RankedTensorType>(result.getType()))
+        largest = std::max(largest, type.getNumElements());
+  });
+  return largest > 4096 ? 8 : 4;
+}
+
+static Machine machineOf(tile::KernelOp kernel, int64_t warps) {
+  Machine machine;
+  DictionaryAttr target = targetOf(kernel);
+  auto read = [&](StringRef name, int64_t &field) {
+    if (auto value = target ? target.getAs<IntegerAttr>(name) : IntegerAttr())
+      field = value.getInt();
+  };
+  read("warp_size", machine.lanes);
+  read("shared_bytes", machine.sharedBytes);
+  read("sector_bytes", machine.sectorBytes);
+  read("max_registers", machine.maxRegisters);
+  if (auto attribute = kernel->getAttrOfType<IntegerAttr>("warps"))
+    machine.warps = attribute.getInt();
+  else
+    machine.warps = warps != 0 ? warps : chooseWarps(kernel);
+  return machine;
+}
+
+/// Whether the chip's matrix instructions take the product, by the target's `matrix`.
+static bool takesDot(tile::DotOp dot, std::string &reason) {
+  auto lhs = cast<RankedTensorType>(dot.getLhs().getType()),
+       rhs = cast<RankedTensorType>(dot.getRhs().getType());
+  std::string type;
+  llvm::raw_string_ostream out(type);
+  if (dot.getTf32())
+    out << "tf32";
+  else
+    out << lhs.getElementType();
+  if (lhs.getElementType() != rhs.getElementType()) {
+    reason = "no instruction multiplies elements of two types; convert one operand before";
+    return false;
+  }
+  DictionaryAttr target = targetOf(dot);
+  auto matrix = target ? target.getAs<DictionaryAttr>("matrix") : DictionaryAttr();
+  bool listed = type != "f32"; // f32 itself is multiplied by none
+  if (matrix) {
+    auto types = matrix.getAs<ArrayAttr>("types");
+    listed = types ? llvm::is_contained(types.getAsValueRange<StringAttr>(), StringRef(type))
+                   : matrix.contains(type);
+  }
+  if (!listed)
+    reason = "the chip's matrix instructions do not multiply " + type;
+  return listed;
+}
+
+std::optional<Certificate> solve::solveLayouts(tile::KernelOp kernel, int64_t warps,
+                                               SolveReport &report) {
+  std::optional<Equations> equations = Equations::of(kernel, machineOf(kernel, warps), takesDot);
+  if (!equations)
+    return std::nullopt;
+  const ChoiceProblem problem = equations->problem();
+  std::optional<ChoiceSolution> solution = solveChoices(problem);
+  if (!solution) {
+    const std::vector<unsigned> contradiction = smallestContradiction(problem);
+    equations->opOf(contradiction.front())->emitError() << equations->explain(contradiction);
+    return std::nullopt;
+  }
+  report.unknowns = equations->unknownCount();
+  report.components = solution->components;
+  report.steps = solution->steps;
+  Certificate certificate = equations->certificate(*solution);
+  if (std::string wrong = checkCertificate(kernel, certificate); !wrong.empty()) {
+    kernel.emitOpError("got layouts that its checker refuses: ")
+        << wrong << "; this is a defect of the solver";
+    return std::nullopt;
+  }
+  return certificate;
+}
+
+namespace {
+struct SolveLayouts : solve::impl::SolveLayoutsPassBase<SolveLayouts> {
+  using SolveLayoutsPassBase::SolveLayoutsPassBase;
+
+  void runOnOperation() override {
+    for (tile::KernelOp kernel :
+         llvm::make_early_inc_range(getOperation().getOps<tile::KernelOp>())) {
+      SolveReport report;
+      std::optional<Certificate> certificate = solveLayouts(kernel, warps, report);
+      if (!certificate)
+        return signalPassFailure();
+      numUnknowns += report.unknowns;
+      numComponents += report.components;
+      rewriteKernel(kernel, *certificate).walk([&](sm::ConvertOp) { ++numConverts; });
+    }
+  }
+};
+} // namespace
