@@ -1,5 +1,6 @@
-// The tests of transform/tile once more, with the kernels compiled for GPUs and run on the virtual GPU
-// with every check on: this file takes the place of TestCompare.cpp and uses its inputs and its tolerances.
+// The tests of transform/tile once more, with the kernels compiled for GPUs and run on the virtual
+// GPU with every check on: this file takes the place of TestCompare.cpp and uses its inputs and its
+// tolerances.
 #define compareWithTiled compareWithEvaluated
 #include "tilewright/transform/tile/TestCompare.cpp"
 #undef compareWithTiled
@@ -52,7 +53,8 @@ public:
     tilewright_vgpu_config config = {};
     for (size_t i = 0; i < 3; ++i) {
       config.grid[i] = static_cast<uint32_t>(kernel.grid[i]);
-      config.cluster[i] = static_cast<uint32_t>(kernel.cluster[i]);
+      if (kernel.cluster != std::array<int64_t, 3>{1, 1, 1})
+        config.cluster[i] = static_cast<uint32_t>(kernel.cluster[i]);
     }
     config.block[0] = static_cast<uint32_t>(kernel.threads);
     config.block[1] = config.block[2] = 1;
@@ -179,7 +181,7 @@ std::string compareWithTiled(const std::string &text, uint64_t seed, bool edges,
   nvptx::attachTarget(*module, *chip);
   mlir::PassManager passes(&mlirContext);
   passes.addPass(createTileFusionsPass());
-  passes.addPass(createTileSolveLayoutsPass());
+  passes.addPass(solve::createSolveLayoutsPass());
   if (mlir::failed(passes.run(*module)))
     return concat("a pass fails: ", complaints);
   if (kernelCount)

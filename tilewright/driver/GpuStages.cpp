@@ -28,7 +28,7 @@ public:
 
   void addLowerPasses(OpPassManager &passes) override {
     passes.addPass(nvptx::createNvptxVerifyOpsPass());
-    passes.addPass(tile::createTileSolveLayoutsPass());
+    passes.addPass(solve::createSolveLayoutsPass());
   }
 
   Result<artifact::Executable> generate(ModuleOp module) override {

@@ -54,11 +54,11 @@ Result<RuntimeValues> runOnGpu(mlir::ModuleOp module, const RuntimeValues &input
                       Tensor::allocate(result->elementType(), std::move(shape), context));
     TILEWRIGHT_ASSIGN(runtime::Event copied,
                       result->toHost(tensor.mutableData(), result->byteCount()));
-    TILEWRIGHT_TRY(copied.wait());
+    TILEWRIGHT_TRY(copied.await());
     outputs.emplace_back(std::move(tensor));
   }
   // A program without results may fail too.
-  TILEWRIGHT_TRY(execution.done.front().wait());
+  TILEWRIGHT_TRY(execution.done.front().await());
   return outputs;
 }
 
