@@ -3,6 +3,7 @@
 #include "tilewright/artifact/Writer.h"
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/sdy/SdyDialect.h"
+#include "tilewright/dialect/sm/SmDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/tile/TileDialect.h"
 #include "tilewright/driver/Costs.h"
@@ -12,6 +13,7 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
 #include "tilewright/target/cpu/Chip.h"
+#include "tilewright/target/nvptx/Chip.h"
 #include "tilewright/transform/distribute/Replicate.h"
 #include "tilewright/transform/fuse/Passes.h"
 #include "tilewright/transform/schedule/Passes.h"
@@ -38,15 +40,19 @@ void registerCompilerDialects(DialectRegistry &registry) {
   registry.insert<affine::AffineDialect, arith::ArithDialect, complex::ComplexDialect,
                   func::FuncDialect, math::MathDialect, memref::MemRefDialect, quant::QuantDialect,
                   scf::SCFDialect, tensor::TensorDialect, exec::ExecDialect, sdy::SdyDialect,
-                  stablehlo::StablehloDialect, tile::TileDialect>();
+                  sm::SmDialect, stablehlo::StablehloDialect, tile::TileDialect>();
 }
 
 Result<std::unique_ptr<TargetStages>> createTargetStages(const Options &options) {
   if (auto stages = createCpuStages(options))
     return stages;
+  if (auto stages = createGpuStages(options))
+    return stages;
   std::string known;
   for (const cpu::Chip &chip : cpu::chips())
     known += concat(known.empty() ? "" : ", ", chip.name);
+  for (const nvptx::Chip &chip : nvptx::chips())
+    known += concat(", ", chip.name);
   return Status(Error::compileTarget,
                 concat("compile.target is '", options.compile.target, "'; known are ", known));
 }

@@ -224,7 +224,8 @@ void Emitter::emitLaunch(exec::LaunchOp launch, artifact::Step &step) {
   auto [it, isNew] = kernels.try_emplace(symbol, out.kernels.size());
   if (isNew) {
     KernelFacts known = facts.lookup(symbol);
-    out.kernels.push_back({symbol.str(), known.grid, known.scratchBytes, known.itemCost});
+    out.kernels.push_back({known.symbol.empty() ? symbol.str() : known.symbol, known.grid,
+                           known.scratchBytes, known.itemCost, known.gpu});
   }
   artifact::LaunchStep action{it->second, {}};
   for (ValueRange values : {ValueRange(launch.getInputs()), ValueRange(launch.getResults())})

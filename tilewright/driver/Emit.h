@@ -8,6 +8,9 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <optional>
+#include <string>
+
 namespace tilewright::driver {
 
 /// What the target knows of a kernel and the plan does not show.
@@ -15,6 +18,8 @@ struct KernelFacts {
   int64_t grid = 1;
   int64_t scratchBytes = 0;
   int64_t itemCost = 0;
+  std::string symbol = {}; // in the code; the kernel's name in the module if empty
+  std::optional<artifact::GpuLaunch> gpu = std::nullopt;
 };
 
 /// Translates `@main` of a module that has passed transform/schedule. The object

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <bit>
@@ -501,6 +502,42 @@ void addTileHandlers(HandlerTable &table) {
   add<exec::FusionOp>(table, [](exec::FusionOp op, OpCall &call) {
     return call.give(call.run(op.getBody(), std::move(call.operands)));
   });
+}
+
+/// The kernel as it was before its tiles had layouts.
+static OwningOpRef<tile::KernelOp> withoutLayouts(sm::KernelOp kernel) {
+  OpBuilder builder(kernel.getContext());
+  OwningOpRef<tile::KernelOp> plain =
+      tile::KernelOp::create(builder, kernel.getLoc(), kernel.getSymName(), kernel.getGrid(),
+                             static_cast<int64_t>(kernel.getNumInputs()));
+  IRMapping mapping;
+  kernel.getBody().cloneInto(&plain->getBody(), mapping);
+  auto drop = [](Value value) {
+    if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+      value.setType(RankedTensorType::get(type.getShape(), type.getElementType()));
+  };
+  SmallVector<sm::ConvertOp> conversions;
+  plain->getBody().walk([&](mlir::Operation *op) {
+    for (Value result : op->getResults())
+      drop(result);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Value argument : block.getArguments())
+          drop(argument);
+    if (auto convert = dyn_cast<sm::ConvertOp>(op))
+      conversions.push_back(convert);
+  });
+  for (sm::ConvertOp convert : conversions) {
+    convert.getResult().replaceAllUsesWith(convert.getSource());
+    convert.erase();
+  }
+  return plain;
+}
+
+Result<std::vector<Tensor>> evaluateKernel(sm::KernelOp kernel, const std::vector<Tensor> &inputs,
+                                           Context &context) {
+  OwningOpRef<tile::KernelOp> plain = withoutLayouts(kernel);
+  return evaluateKernel(*plain, inputs, context);
 }
 
 } // namespace tilewright::interpret

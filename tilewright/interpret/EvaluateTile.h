@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_INTERPRET_EVALUATETILE_H
 #define TILEWRIGHT_INTERPRET_EVALUATETILE_H
 
+#include "tilewright/dialect/sm/SmDialect.h"
 #include "tilewright/dialect/tile/TileDialect.h"
 #include "tilewright/interpret/Tensor.h"
 
@@ -13,6 +14,10 @@ namespace tilewright::interpret {
 /// the kernel claims to be inside, is INTERNAL.
 ///  - interpretOp: an op or a type has no meaning here.
 Result<std::vector<Tensor>> evaluateKernel(tile::KernelOp kernel, const std::vector<Tensor> &inputs,
+                                           Context &context);
+
+/// The same for a kernel whose tiles have layouts, which change where elements are and not what.
+Result<std::vector<Tensor>> evaluateKernel(sm::KernelOp kernel, const std::vector<Tensor> &inputs,
                                            Context &context);
 
 } // namespace tilewright::interpret

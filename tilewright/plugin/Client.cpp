@@ -3,6 +3,7 @@
 #include "tilewright/plugin/Api.h"
 #include "tilewright/plugin/ffi/Resolver.h"
 #include "tilewright/runtime/cpu/CpuBackend.h"
+#include "tilewright/runtime/cuda/CudaBackend.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
 
@@ -17,8 +18,15 @@ Result<std::unique_ptr<PJRT_Client>> PJRT_Client::create(Options options, int pr
   clientOptions.processIndex = processIndex;
   clientOptions.processCount = processCount;
   client->options = std::move(options);
-  TILEWRIGHT_ASSIGN(client->runtime,
-                    runtime::cpu::createClient(clientOptions, std::make_shared<ffi::Resolver>()));
+  // A target that names no CPU is a GPU's; whether there is such a machine its client finds out.
+  const std::string &target = client->options.compile.target;
+  if (target == "cuda" || target.starts_with("vgpu:")) {
+    TILEWRIGHT_ASSIGN(runtime::cuda::DriverOptions driver, runtime::cuda::driverOptionsOf(target));
+    TILEWRIGHT_ASSIGN(client->runtime, runtime::cuda::createClient(clientOptions, driver));
+  } else {
+    TILEWRIGHT_ASSIGN(client->runtime,
+                      runtime::cpu::createClient(clientOptions, std::make_shared<ffi::Resolver>()));
+  }
   client->topology = describeDevices(client->runtime->devices());
 
   for (runtime::Device *device : client->runtime->devices()) {

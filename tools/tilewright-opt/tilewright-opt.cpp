@@ -6,6 +6,7 @@
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/tile/TileDialect.h"
 #include "tilewright/target/cpu/Passes.h"
+#include "tilewright/target/nvptx/Passes.h"
 #include "tilewright/transform/fuse/Passes.h"
 #include "tilewright/transform/schedule/Passes.h"
 #include "tilewright/transform/simplify/Passes.h"
@@ -31,6 +32,7 @@ int main(int argc, char **argv) {
   tilewright::tile::registerTilewrightTilePasses();
   tilewright::solve::registerTilewrightTileSolvePasses();
   tilewright::cpu::registerTilewrightTargetCpuPasses();
+  tilewright::nvptx::registerTilewrightTargetNvptxPasses();
   tilewright::schedule::registerTilewrightSchedulePasses();
 
   mlir::DialectRegistry registry;

@@ -7,6 +7,7 @@
 #include "tools/tilewright/Files.h"
 #include "tools/tilewright/Inputs.h"
 #include "tools/tilewright/Native.h"
+#include "tools/tilewright/OnGpu.h"
 
 #include "tilewright/interpret/Types.h"
 
@@ -29,6 +30,7 @@ constexpr Flag runFlags[] = {
     {"output", "PREFIX", "write result i to PREFIXi.npy instead of printing it"},
     {"on", "evaluator|cpu",
      "evaluate, slowly and exactly (default), or compile and run on this machine"},
+    targetFlag,
     {"function", "NAME", "the function to evaluate (default main)"},
     {"partitions", "N", "simulate N ranks that each run the program (default 1)"},
     {"replicas", "N", "simulate N replicas of those ranks (default 1)"},
@@ -47,7 +49,9 @@ struct Settings {
   Options options;
   std::string function;
   RankGrid grid;
-  ThreadPool *pool = nullptr; ///< with --on=cpu
+  ThreadPool *pool = nullptr;     ///< with --on=cpu
+  runtime::Client *gpu = nullptr; ///< with --target=vgpu:…
+  bool isCompiled() const { return pool || gpu; }
 };
 
 Result<int64_t> countFlag(const CommandLine &line, std::string_view flag) {
@@ -131,7 +135,7 @@ Status giveOutputs(const Job &job, const RuntimeValues &outputs, std::string_vie
 
 Status runJob(const Job &job, const Settings &settings) {
   mlir::DialectRegistry registry;
-  if (settings.pool)
+  if (settings.isCompiled())
     driver::registerCompilerDialects(registry);
   mlir::MLIRContext mlirContext(registry, mlir::MLIRContext::Threading::DISABLED);
   mlirContext.loadAllAvailableDialects();
@@ -146,9 +150,11 @@ Status runJob(const Job &job, const Settings &settings) {
   for (auto [rank, values] : llvm::enumerate(inputs)) {
     TILEWRIGHT_ASSIGN(values, readInputs(job, function, rank, context));
   }
-  if (settings.pool) {
+  if (settings.isCompiled()) {
     TILEWRIGHT_ASSIGN(RuntimeValues outputs,
-                      runNative(*module, inputs[0], settings.options, *settings.pool));
+                      settings.gpu
+                          ? runOnGpu(*module, inputs[0], settings.options, *settings.gpu)
+                          : runNative(*module, inputs[0], settings.options, *settings.pool));
     return giveOutputs(job, outputs, "");
   }
   Progress progress("evaluating " + job.program, [context] {
@@ -201,18 +207,26 @@ Status runBatch(const std::string &listPath, const Settings &settings) {
 }
 
 Status run(const CommandLine &line) {
-  Settings settings{line.options(), line.last("function", "main"), {}};
+  Settings settings{optionsOf(line), line.last("function", "main"), {}};
   TILEWRIGHT_ASSIGN(settings.grid.partitions, countFlag(line, "partitions"));
   TILEWRIGHT_ASSIGN(settings.grid.replicas, countFlag(line, "replicas"));
-  std::string on = line.last("on", "evaluator");
+  // Who names a machine wants the program compiled for it.
+  std::string on = line.last("on", line.has("target") ? "cpu" : "evaluator");
   if (on != "evaluator" && on != "cpu")
     return Status(Error::flagValue, concat("--on takes evaluator or cpu, got '", on, "'"));
   std::optional<ThreadPool> pool;
+  std::unique_ptr<runtime::Client> gpu;
   if (on == "cpu") {
     if (settings.grid.count() != 1 || settings.function != "main")
-      return Status(Error::commandUsage, "--on=cpu runs @main on one rank; several ranks and other "
-                                         "functions need --on=evaluator");
-    settings.pool = &pool.emplace(std::max(1u, std::thread::hardware_concurrency()));
+      return Status(Error::commandUsage,
+                    "what is compiled runs @main on one rank; several ranks and other functions "
+                    "need --on=evaluator");
+    if (isGpu(settings.options.compile.target)) {
+      TILEWRIGHT_ASSIGN(gpu, openGpu(settings.options));
+      settings.gpu = gpu.get();
+    } else {
+      settings.pool = &pool.emplace(std::max(1u, std::thread::hardware_concurrency()));
+    }
   }
   if (line.has("batch"))
     return runBatch(line.last("batch"), settings);
@@ -224,8 +238,8 @@ Status run(const CommandLine &line) {
 
 const Command runCommand{
     "run",
-    "FILE [--input=…]… [--output=PREFIX]",
-    "runs a program: evaluated, or compiled for this machine",
+    "FILE [--input=…]… [--output=PREFIX] [--target=CHIP]",
+    "runs a program: evaluated, or compiled for this machine or a GPU",
     "\nFILE is a StableHLO portable artifact or text in our dialects. An input is an .npy file, "
     "or\n"
     "values in place: --input=2x2xf32=1,2,3,4 gives all elements, --input=1024xf32=0 one for all.\n"
@@ -234,7 +248,8 @@ const Command runCommand{
     "PREFIXrank0-0.npy and so on. Programs that judge themselves (check.expect_eq …) end with code "
     "5\n"
     "when they find themselves wrong.\n\n"
-    "  tilewright run add.mlirbc --input=4xf32=1,2,3,4 --input=ones.npy\n",
+    "  tilewright run add.mlirbc --input=4xf32=1,2,3,4 --input=ones.npy\n"
+    "  tilewright run add.mlirbc --input=4xf32=1,2,3,4 --input=ones.npy --target=vgpu:sm_90a\n",
     runFlags,
     run};
 

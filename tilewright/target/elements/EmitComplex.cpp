@@ -26,7 +26,9 @@ constexpr char absName[] = "abs", expName[] = "exponential", expm1Name[] = "expo
 
 template <typename Op, const char *name> void addCall(OpTable &table) {
   add<Op>(table, [](LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> x, unsigned) -> Results {
-    return {b.scalarCall(name, op->getOperand(0).getType(), op->getResult(0).getType(), x)};
+    mlir::Type operand = op->getOperand(0).getType(), result = op->getResult(0).getType();
+    return {b.machine.hasLibrary ? b.scalarCall(name, operand, result, x)
+                                 : emitComplexAlone(b, name, operand, result, x)};
   });
 }
 

@@ -75,22 +75,6 @@ Value *unlessAny(LaneBuilder &b, Value *needs, Value *fast, StringRef name, Valu
   return ir.CreateLoad(x->getType(), slot);
 }
 
-/// The near angle, replaced by the far one in a branch that few threads take.
-Wide::Angle emitAngle(LaneBuilder &b, Value *x, Value *isFar) {
-  Wide wide{b};
-  Wide::Angle near = wide.angle(wide.in(x));
-  AllocaInst *quadrant = b.slot(near.quadrant->getType()), *rest = b.slot(near.rest->getType());
-  b.ir.CreateStore(near.quadrant, quadrant);
-  b.ir.CreateStore(near.rest, rest);
-  b.loop(b.ir.CreateZExt(isFar, b.ir.getInt64Ty()), [&](Value *) {
-    Wide::Angle far = emitFarAngle(b, x);
-    b.ir.CreateStore(far.quadrant, quadrant);
-    b.ir.CreateStore(far.rest, rest);
-  });
-  return {b.ir.CreateLoad(near.quadrant->getType(), quadrant),
-          b.ir.CreateLoad(near.rest->getType(), rest)};
-}
-
 /// -0 stays.
 Value *keepZero(LaneBuilder &b, Value *x, Value *result) {
   return b.ir.CreateSelect(b.ir.CreateFCmpOEQ(x, b.real(x, 0.0)), x, result);
@@ -110,6 +94,25 @@ Value *inWide(LaneBuilder &b, ArrayRef<Value *> x, StringRef libm, WideFunction 
 }
 
 } // namespace
+
+/// The near angle, replaced by the far one in a branch that few threads take.
+Wide::Angle emitAngle(LaneBuilder &b, Value *x) {
+  Wide wide{b};
+  // NaN needs nothing: it comes through; infinities are above.
+  Value *size = b.intrinsic(Intrinsic::fabs, {x});
+  Value *isFar = b.ir.CreateFCmpOGT(size, b.real(x, largestTurned));
+  Wide::Angle near = wide.angle(wide.in(x));
+  AllocaInst *quadrant = b.slot(near.quadrant->getType()), *rest = b.slot(near.rest->getType());
+  b.ir.CreateStore(near.quadrant, quadrant);
+  b.ir.CreateStore(near.rest, rest);
+  b.loop(b.ir.CreateZExt(isFar, b.ir.getInt64Ty()), [&](Value *) {
+    Wide::Angle far = emitFarAngle(b, x);
+    b.ir.CreateStore(far.quadrant, quadrant);
+    b.ir.CreateStore(far.rest, rest);
+  });
+  return {b.ir.CreateLoad(near.quadrant->getType(), quadrant),
+          b.ir.CreateLoad(near.rest->getType(), rest)};
+}
 
 Value *emitExp(LaneBuilder &b, ArrayRef<Value *> x) {
   return isSingle(x[0]) ? expSingle(b, x[0]) : emitLibm(b, "exp", x);
@@ -222,14 +225,12 @@ static Value *emitTurned(LaneBuilder &b, Value *x, StringRef name, TurnedFunctio
   if (!isSingle(x))
     return emitLibm(b, name, {x});
   Wide wide{b};
-  Value *size = b.intrinsic(Intrinsic::fabs, {x});
+  if (!b.machine.hasLibrary)
+    return wide.out(function(wide, wide.turn(emitAngle(b, x))));
+  Value *fast = wide.out(function(wide, wide.turn(wide.angle(wide.in(x)))));
   // NaN needs nothing: it comes through; infinities are above.
-  Value *isFar = b.ir.CreateFCmpOGT(size, b.real(x, largestTurned));
-  if (b.machine.hasLibrary) {
-    Value *fast = wide.out(function(wide, wide.turn(wide.angle(wide.in(x)))));
-    return unlessAny(b, isFar, fast, name, x);
-  }
-  return wide.out(function(wide, wide.turn(emitAngle(b, x, isFar))));
+  Value *size = b.intrinsic(Intrinsic::fabs, {x});
+  return unlessAny(b, b.ir.CreateFCmpOGT(size, b.real(x, largestTurned)), fast, name, x);
 }
 Value *emitSin(LaneBuilder &b, ArrayRef<Value *> x) {
   Value *result = emitTurned(b, x[0], "sin", [](Wide &w, Wide::Turned t) { return w.sinOf(t, 0); });

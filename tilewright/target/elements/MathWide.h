@@ -201,6 +201,8 @@ struct Wide {
 
 /// The angle of a finite f32 of any size, by its product with as many bits of 2/π as matter.
 Wide::Angle emitFarAngle(LaneBuilder &b, llvm::Value *x);
+/// The angle of any f32, one lane.
+Wide::Angle emitAngle(LaneBuilder &b, llvm::Value *x);
 
 } // namespace tilewright::lanes
 

@@ -61,6 +61,33 @@ SmallVector<Lanes, 2> emitBlock(LaneBuilder &b, mlir::Block &block, ArrayRef<Lan
   return results;
 }
 
+Value *emitAffine(LaneBuilder &b, mlir::AffineExpr expr, ArrayRef<Value *> dims,
+                  ArrayRef<Value *> symbols) {
+  if (auto constant = dyn_cast<mlir::AffineConstantExpr>(expr))
+    return b.i64(constant.getValue());
+  if (auto dim = dyn_cast<mlir::AffineDimExpr>(expr))
+    return dims[dim.getPosition()];
+  if (auto symbol = dyn_cast<mlir::AffineSymbolExpr>(expr))
+    return symbols[symbol.getPosition()];
+  auto binary = cast<mlir::AffineBinaryOpExpr>(expr);
+  Value *left = emitAffine(b, binary.getLHS(), dims, symbols);
+  Value *right = emitAffine(b, binary.getRHS(), dims, symbols);
+  if (expr.getKind() == mlir::AffineExprKind::Add)
+    return b.ir.CreateAdd(left, right);
+  if (expr.getKind() == mlir::AffineExprKind::Mul)
+    return b.ir.CreateMul(left, right);
+  Value *remainder = b.ir.CreateSRem(left, right);
+  Value *isBelow = b.ir.CreateICmpSLT(remainder, b.i64(0));
+  remainder = b.ir.CreateSelect(isBelow, b.ir.CreateAdd(remainder, right), remainder);
+  if (expr.getKind() == mlir::AffineExprKind::Mod)
+    return remainder;
+  Value *quotient = b.ir.CreateSDiv(b.ir.CreateSub(left, remainder), right);
+  if (expr.getKind() == mlir::AffineExprKind::FloorDiv)
+    return quotient;
+  Value *isMore = b.ir.CreateZExt(b.ir.CreateICmpNE(remainder, b.i64(0)), b.ir.getInt64Ty());
+  return b.ir.CreateAdd(quotient, isMore);
+}
+
 int64_t costOf(mlir::Block &block) {
   int64_t cost = 0;
   for (mlir::Operation &op : block.without_terminator()) {

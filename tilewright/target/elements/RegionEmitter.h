@@ -4,6 +4,7 @@
 
 #include "tilewright/target/elements/Lanes.h"
 
+#include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
 
@@ -23,6 +24,15 @@ llvm::SmallVector<Lanes, 2> emitBlock(LaneBuilder &builder, mlir::Block &block,
 
 /// A guess at the cost of a block for one vector, in instructions.
 int64_t costOf(mlir::Block &block);
+
+/// An affine expression of index values.
+llvm::Value *emitAffine(LaneBuilder &builder, mlir::AffineExpr expr,
+                        llvm::ArrayRef<llvm::Value *> dims, llvm::ArrayRef<llvm::Value *> symbols);
+
+/// A function of complex numbers on a machine without the scalar table, one lane; refused where it
+/// has no instructions. Names are those of interpret/scalar/Operations.def.
+Lanes emitComplexAlone(LaneBuilder &builder, llvm::StringRef name, mlir::Type operand,
+                       mlir::Type result, llvm::ArrayRef<Lanes> x);
 
 /// The constant that an attribute is, as one element.
 Lanes emitConstant(LaneBuilder &builder, mlir::Attribute attribute, mlir::Type type);

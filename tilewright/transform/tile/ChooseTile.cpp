@@ -1,6 +1,7 @@
 // Which sizes tiles may have, and which of them are good.
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/transform/tile/Tiling.h"
+#include "tilewright/transform/tile/pipeline/ReadMachine.h"
 
 #include "mlir/Analysis/Presburger/IntegerRelation.h"
 #include "mlir/Analysis/Presburger/PresburgerRelation.h"
@@ -37,6 +38,7 @@ Capacities Capacities::of(Attribute target) {
     capacities.tileElements = 8192;
   read("tile_elements", capacities.tileElements);
   read("processors", capacities.cores);
+  capacities.machine = pipeline::readMachine(target);
   if (auto matrix = dictionary.getAs<DictionaryAttr>("matrix"))
     if (auto types = matrix.getAs<ArrayAttr>("types"))
       for (StringAttr type : types.getAsRange<StringAttr>())
@@ -216,6 +218,40 @@ static int64_t productTile(int64_t size, int64_t wanted) {
       std::max<int64_t>(16, static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(size)))));
 }
 
+/// The best of the tiles that can be built, where a plan says what each costs.
+bool Tiling::chooseByCost(const Needs &needs, const Capacities &capacities, int row, int column,
+                          int64_t blocks) {
+  if (!needs.product || !capacities.machine)
+    return false;
+  // Without a copy engine for its operands a kernel keeps them in registers, as instructions of
+  // warps do.
+  if (capacities.machine->matrixUnit != pipeline::MatrixUnit::mmaSync && !needs.product->canCopy)
+    return false;
+  const auto at = [&](int dim) { return static_cast<size_t>(dim); };
+  pipeline::Gemm gemm;
+  gemm.m = sizes[at(row)];
+  gemm.n = sizes[at(column)];
+  gemm.k = needs.product->depth;
+  gemm.batch = std::max<int64_t>(1, blocks / std::max<int64_t>(1, gemm.m * gemm.n));
+  const MatrixTypes &types = needs.product->types;
+  gemm.lhsBits = types.left.getIntOrFloatBitWidth();
+  gemm.rhsBits = types.right.getIntOrFloatBitWidth();
+  gemm.type = types.isTf32              ? "tf32"
+              : types.left.isInteger(8) ? "s8"
+              : gemm.lhsBits == 8       ? "f8"
+              : types.left.isBF16()     ? "bf16"
+              : types.left.isF16()      ? "f16"
+                                        : "";
+  if (needs.product->columnsInner)
+    gemm.columnStep = 1024 / gemm.rhsBits;
+  const std::vector<pipeline::GemmChoice> ranked = pipeline::rankTiles(gemm, *capacities.machine);
+  if (ranked.empty())
+    return false;
+  tiles[at(row)] = ranked.front().m * ranked.front().clusterM;
+  tiles[at(column)] = ranked.front().n * ranked.front().clusterN;
+  return true;
+}
+
 void Tiling::chooseForProduct(const Needs &needs, const Capacities &capacities) {
   // The last dimension of rows and of columns are a tile's, all others are of the grid.
   int row = -1, column = -1;
@@ -231,7 +267,9 @@ void Tiling::chooseForProduct(const Needs &needs, const Capacities &capacities) 
       column = dim;
     blocks *= (sizes[at] + tiles[at] - 1) / tiles[at];
   }
-  const int64_t largest = needs.hasMatrix ? 128 : 16;
+  if (row >= 0 && column >= 0 && chooseByCost(needs, capacities, row, column, blocks))
+    return;
+  const int64_t largest = needs.product ? 128 : 16;
   int64_t rows = row < 0 ? 1 : productTile(sizes[static_cast<size_t>(row)], largest);
   int64_t columns = column < 0 ? 1 : productTile(sizes[static_cast<size_t>(column)], largest);
   // Every processor has a block before blocks are large.

@@ -91,7 +91,23 @@ public:
   }
 
   void addProduct(const Node &node, const Box &domain) {
-    needs.hasMatrix |= capacities.matrixFor(node, graph).has_value();
+    if (auto types = capacities.matrixFor(node, graph)) {
+      int64_t depth = 1;
+      for (int64_t size : llvm::drop_begin(node.sizes, node.rank))
+        depth *= size;
+      // Which dimension of the product memory is contiguous along; -1 if it is not read as it is.
+      auto innerOf = [&](const Edge &edge, Type type) -> int {
+        const Node &source = graph.node(edge.source);
+        const bool isPlain = !source.op && source.elementTypes[0] == type && !edge.index.empty() &&
+                             source.shape().back() * type.getIntOrFloatBitWidth() % 128 == 0;
+        auto dim = isPlain ? dyn_cast<AffineDimExpr>(edge.index.back()) : AffineDimExpr(nullptr);
+        return dim ? static_cast<int>(dim.getPosition()) : -1;
+      };
+      const int left = innerOf(node.operands[0], types->left);
+      const int right = innerOf(node.operands[1], types->right);
+      needs.product = {depth, *types, left >= 0 && right >= 0,
+                       right >= 0 && right < static_cast<int>(node.rank)};
+    }
     for (unsigned dim = 0; dim < node.rank; ++dim) {
       const Access &access = domain[dim];
       if (!access.follows() || access.scale != 1 || access.divisor != 1)

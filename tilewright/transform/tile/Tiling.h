@@ -4,6 +4,7 @@
 #define TILEWRIGHT_TRANSFORM_TILE_TILING_H
 
 #include "tilewright/transform/tile/FusionGraph.h"
+#include "tilewright/transform/tile/pipeline/Gemm.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 
@@ -34,6 +35,8 @@ struct Capacities {
   int64_t tileElements = 0;
   /// Element types that matrix instructions multiply, by their names in the IR.
   std::set<std::string> matrixTypes;
+  /// What products cost there, if that is known.
+  std::optional<pipeline::Machine> machine;
   /// What matrix instructions are given for a dot_general; nothing if they do not compute it.
   std::optional<MatrixTypes> matrixFor(const Node &dot, const FusionGraph &graph) const;
 
@@ -102,7 +105,15 @@ struct Needs {
   std::map<int, int64_t> multiples;
   /// Dimensions along the rows and the columns of a product of matrices.
   std::set<int> rows, columns;
-  bool hasMatrix = false;
+  /// What matrix instructions would do, if they compute it: depth and types, and which sides are
+  /// read along their rows from memory in steps of 16 bytes, as copy engines take them.
+  struct Product {
+    int64_t depth;
+    MatrixTypes types;
+    bool canCopy;
+    bool columnsInner; // rhs is contiguous along its columns
+  };
+  std::optional<Product> product;
 };
 
 class Tiling {
@@ -159,6 +170,8 @@ private:
   void chooseForCpu(const Needs &needs, const Capacities &capacities);
   void chooseForGpu(const Needs &needs, const Capacities &capacities);
   void chooseForProduct(const Needs &needs, const Capacities &capacities);
+  bool chooseByCost(const Needs &needs, const Capacities &capacities, int row, int column,
+                    int64_t blocks);
   /// Finds what has to be done in loops, and adds their dimensions.
   void planLoops(const FusionGraph &graph, const Capacities &capacities);
 };

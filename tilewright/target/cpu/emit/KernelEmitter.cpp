@@ -87,34 +87,6 @@ void KernelEmitter::emitBlock(mlir::Block &block) {
   }
 }
 
-/// An affine expression of index values.
-static Value *emitAffine(LaneBuilder &b, mlir::AffineExpr expr, ArrayRef<Value *> dims,
-                         ArrayRef<Value *> symbols) {
-  if (auto constant = dyn_cast<mlir::AffineConstantExpr>(expr))
-    return b.i64(constant.getValue());
-  if (auto dim = dyn_cast<mlir::AffineDimExpr>(expr))
-    return dims[dim.getPosition()];
-  if (auto symbol = dyn_cast<mlir::AffineSymbolExpr>(expr))
-    return symbols[symbol.getPosition()];
-  auto binary = cast<mlir::AffineBinaryOpExpr>(expr);
-  Value *left = emitAffine(b, binary.getLHS(), dims, symbols);
-  Value *right = emitAffine(b, binary.getRHS(), dims, symbols);
-  if (expr.getKind() == mlir::AffineExprKind::Add)
-    return b.ir.CreateAdd(left, right);
-  if (expr.getKind() == mlir::AffineExprKind::Mul)
-    return b.ir.CreateMul(left, right);
-  Value *remainder = b.ir.CreateSRem(left, right);
-  Value *isBelow = b.ir.CreateICmpSLT(remainder, b.i64(0));
-  remainder = b.ir.CreateSelect(isBelow, b.ir.CreateAdd(remainder, right), remainder);
-  if (expr.getKind() == mlir::AffineExprKind::Mod)
-    return remainder;
-  Value *quotient = b.ir.CreateSDiv(b.ir.CreateSub(left, remainder), right);
-  if (expr.getKind() == mlir::AffineExprKind::FloorDiv)
-    return quotient;
-  Value *isMore = b.ir.CreateZExt(b.ir.CreateICmpNE(remainder, b.i64(0)), b.ir.getInt64Ty());
-  return b.ir.CreateAdd(quotient, isMore);
-}
-
 void KernelEmitter::emitScalar(mlir::Operation *op) {
   if (auto apply = dyn_cast<mlir::affine::AffineApplyOp>(op)) {
     SmallVector<Value *> operands;
@@ -122,8 +94,8 @@ void KernelEmitter::emitScalar(mlir::Operation *op) {
       operands.push_back(scalars.lookup(operand).value);
     mlir::AffineMap map = apply.getAffineMap();
     ArrayRef<Value *> all = operands;
-    scalars[apply.getResult()] = {emitAffine(b, map.getResult(0), all.take_front(map.getNumDims()),
-                                             all.drop_front(map.getNumDims()))};
+    scalars[apply.getResult()] = {lanes::emitAffine(
+        b, map.getResult(0), all.take_front(map.getNumDims()), all.drop_front(map.getNumDims()))};
     return;
   }
   if (auto load = dyn_cast<mlir::memref::LoadOp>(op)) {

@@ -1,0 +1,250 @@
+"""Programs written by hand for GPUs: products, softmax, norms and their gradients, reductions, transposes, the elementwise zoo.
+
+Each is a function of arrays, with the class of its tolerance (test/jax/agreement.py), or a bound of its own: products in
+tf32 lose bits of their factors, so what is allowed follows from the sum of the absolute products.
+"""
+
+import dataclasses
+import itertools
+
+import jax
+import ml_dtypes
+import numpy as np
+from jax import lax
+from jax import numpy as jnp
+
+F16, BF16, F32 = np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16), np.dtype(np.float32)
+E4M3, E5M2, I8 = np.dtype(ml_dtypes.float8_e4m3fn), np.dtype(ml_dtypes.float8_e5m2), np.dtype(np.int8)
+
+
+@dataclasses.dataclass(frozen=True)
+class GpuCase:
+    name: str
+    function: callable
+    arguments: tuple
+    op_class: str = "elementary"
+    # For products: how many units of 2^-24 of the sum of absolute products an element may be off.
+    product_units: float = 0.0
+    absolute: np.ndarray | None = None
+
+
+_random = np.random.default_rng(7)
+
+
+def numbers(shape, dtype=F32, low=-1.0, high=1.0):
+    dtype = np.dtype(dtype)
+    if dtype == np.bool_:
+        return _random.integers(0, 2, shape).astype(bool)
+    if dtype.kind in "iu":
+        return _random.integers(max(low, 0) if dtype.kind == "u" else -20, 21, shape).astype(dtype)
+    if dtype.kind == "c":
+        return (_random.uniform(low, high, shape) + 1j * _random.uniform(low, high, shape)).astype(dtype)
+    return _random.uniform(low, high, shape).astype(np.float32).astype(dtype)
+
+
+def _result(dtype):
+    return np.int32 if dtype.kind == "i" else F32
+
+
+def product(name, lhs, rhs, contract, batch=((), ()), after=None, before=None, more=(), result=None, units=None):
+    """lhs · rhs with `before` on the way in and `after` on the way out."""
+    result = np.dtype(result or _result(lhs.dtype))
+
+    def function(a, b, *rest):
+        if before:
+            a, b = before(a, b)
+        d = lax.dot_general(a, b, (contract, batch), preferred_element_type=result)
+        return after(d, *rest) if after else d
+
+    if units is None:
+        units = 2.0**15 if lhs.dtype == F32 else 64.0
+    magnitudes = [np.abs(x.astype(np.float64)) for x in (lhs, rhs)]
+    absolute = np.asarray(
+        lax.dot_general(*[jnp.asarray(m, jnp.float32) for m in magnitudes], (contract, batch)), np.float64
+    )
+    return GpuCase(name, function, (lhs, rhs, *more), "contraction", units, absolute)
+
+
+TYPES = {"f16": (F16, F16), "bf16": (BF16, BF16), "tf32": (F32, F32), "e4m3": (E4M3, E4M3), "e5m2": (E5M2, E5M2),
+         "e4m3e5m2": (E4M3, E5M2), "s8": (I8, I8)}  # fmt: skip
+RAGGED = [(1, 1, 1), (1, 1000, 64), (1000, 1, 33), (17, 33, 65), (64, 64, 64), (100, 200, 300), (127, 129, 999),
+          (128, 256, 64), (3, 5, 1000), (250, 31, 128)]  # fmt: skip
+
+
+def products():
+    for name, (left, right) in TYPES.items():
+        for (m, n, k), (i, transposes) in itertools.product(RAGGED, enumerate(("nn", "nt", "tn", "tt"))):
+            # Every size for f16; for the others each size with one of the transpositions, and all at one size.
+            if name != "f16" and (RAGGED.index((m, n, k)) % 4 != i and (m, n, k) != (100, 200, 300)):
+                continue
+            a = numbers((m, k) if transposes[0] == "n" else (k, m), left)
+            b = numbers((k, n) if transposes[1] == "n" else (n, k), right)
+            contract = ((1 if transposes[0] == "n" else 0,), (0 if transposes[1] == "n" else 1,))
+            yield product(f"gemm_{name}_{transposes}_{m}x{n}x{k}", a, b, contract)
+    plain = ((1,), (0,))
+    for name in ("f16", "bf16", "tf32", "e4m3", "s8"):
+        left, right = TYPES[name]
+        a, b = numbers((4, 70, 96), left), numbers((4, 96, 40), right)
+        yield product(f"gemm_batched_{name}", a, b, ((2,), (1,)), ((0,), (0,)))
+        a, b = numbers((3, 2, 48, 64), left), numbers((3, 80, 2, 64), right)
+        yield product(f"gemm_batched_inner_{name}", a, b, ((3,), (3,)), ((0, 1), (0, 2)))
+        a, b = numbers((5, 6, 7, 8), left), numbers((6, 8, 33), right)
+        yield product(f"gemm_two_contractions_{name}", a, b, ((1, 3), (0, 1)))
+    for name in ("f16", "bf16", "tf32"):
+        left, right = TYPES[name]
+        a, b = numbers((130, 200), left), numbers((200, 72), right)
+        bias, residual = numbers((72,)), numbers((130, 72))
+        epilogues = {
+            "bias": (lambda d, c: d + c, (bias,)),
+            "gelu": (lambda d: jax.nn.gelu(d), ()),
+            "residual": (lambda d, r: d + r, (residual,)),
+            "scale": (lambda d, s: d * s, (np.float32(0.37),)),
+            "row_scale": (lambda d, s: d * s[:, None], (numbers((130,)),)),
+            "row_sum": (lambda d: jnp.sum(d, axis=1), ()),
+            "bias_relu_half": (lambda d, c: jnp.maximum(d + c, 0).astype(jnp.float16).astype(jnp.float32), (bias,)),
+        }
+        for epilogue, (after, more) in epilogues.items():
+            case = product(f"gemm_{epilogue}_{name}", a, b, plain, after=after, more=more)
+            if epilogue == "row_sum":
+                case = dataclasses.replace(case, absolute=case.absolute.sum(axis=1))
+            elif epilogue == "bias_relu_half":
+                case = dataclasses.replace(case, absolute=case.absolute + 16)
+            else:
+                case = dataclasses.replace(case, absolute=case.absolute + 2)
+            yield case
+    # Weights that are kept small and widened on the way in.
+    x = numbers((96, 128), BF16)
+    for name, dtype in {"e4m3": E4M3, "e5m2": E5M2, "s8": I8}.items():
+        w, scale = numbers((128, 64), dtype), numbers((64,), BF16, 0.5, 1.0)
+        yield product(f"gemm_dequantised_{name}", x, w, plain, before=lambda a, b: (a, b.astype(jnp.bfloat16)), result=F32)
+        case = product(f"gemm_dequantised_scaled_{name}", x, w, plain, before=lambda a, b: (a, b.astype(jnp.bfloat16)),
+                       after=lambda d, s: d * s.astype(jnp.float32), more=(scale,), result=F32)  # fmt: skip
+        yield case
+
+
+def norms():
+    def softmax(x):
+        return jax.nn.softmax(x, axis=-1)
+
+    def layer_norm(x, g, b):
+        mean = jnp.mean(x, -1, keepdims=True)
+        variance = jnp.mean((x - mean) ** 2, -1, keepdims=True)
+        return (x - mean) * lax.rsqrt(variance + 1e-5) * g + b
+
+    def rms_norm(x, g):
+        return x * lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-6) * g
+
+    def gradient(function):
+        def run(x, *rest):
+            y, pull = jax.vjp(function, x, *rest)
+            return pull(jnp.ones_like(y) * 0.5 + y)
+
+        return run
+
+    for rows, columns in ((1, 1), (1, 17), (3, 128), (64, 1000), (7, 1024), (100, 33), (2, 5000), (4, 20000)):
+        x = numbers((rows, columns), F32, -3, 3)
+        g, b = numbers((columns,)), numbers((columns,))
+        shape = f"{rows}x{columns}"
+        yield GpuCase(f"softmax_{shape}", softmax, (x,), "network")
+        yield GpuCase(f"softmax_gradient_{shape}", gradient(softmax), (x,), "network")
+        yield GpuCase(f"log_softmax_{shape}", lambda x: jax.nn.log_softmax(x, axis=-1), (x,), "network")
+        yield GpuCase(f"layer_norm_{shape}", layer_norm, (x, g, b), "network")
+        yield GpuCase(f"rms_norm_{shape}", rms_norm, (x, g), "network")
+        if columns > 1:
+            yield GpuCase(f"layer_norm_gradient_{shape}", gradient(layer_norm), (x, g, b), "network")
+            yield GpuCase(f"rms_norm_gradient_{shape}", gradient(rms_norm), (x, g), "network")
+    for dtype in (F16, BF16):
+        x = numbers((33, 257), dtype, -3, 3)
+        yield GpuCase(f"softmax_{dtype.name}", softmax, (x,), "network")
+
+
+def reductions():
+    shapes = {
+        "rows": ((50, 300), (1,)), "columns": ((300, 50), (0,)), "all": ((70, 90), (0, 1)), "one": ((4097,), (0,)),
+        "middle": ((6, 130, 10), (1,)), "outer_inner": ((9, 20, 31), (0, 2)), "long_rows": ((2, 70000), (1,)),
+        "long_columns": ((5000, 3), (0,)), "wide_columns": ((40, 3000), (0,)), "short_rows": ((1000, 3), (1,)),
+        "single": ((1, 1), (1,)), "large": ((200000,), (0,)),
+    }  # fmt: skip
+    functions = {"sum": jnp.sum, "max": jnp.max, "min": jnp.min}
+    for (shape_name, (shape, axes)), (name, function) in itertools.product(shapes.items(), functions.items()):
+        yield GpuCase(f"{name}_{shape_name}", lambda x, f=function, a=axes: f(x, axis=a), (numbers(shape),), "reduction")
+    for dtype in (F16, BF16, np.int8, np.int32, np.uint16, np.int64, np.float64):
+        x = numbers((40, 130), dtype)
+        yield GpuCase(f"sum_rows_{np.dtype(dtype).name}", lambda x: jnp.sum(x, axis=1), (x,), "reduction")
+        yield GpuCase(f"max_columns_{np.dtype(dtype).name}", lambda x: jnp.max(x, axis=0), (x,), "exact")
+    yield GpuCase("argmax_rows", lambda x: jnp.argmax(x, axis=1), (numbers((30, 500)),), "exact")
+    yield GpuCase("argmin_columns", lambda x: jnp.argmin(x, axis=0), (numbers((500, 30)),), "exact")
+    yield GpuCase("all_rows", lambda x: jnp.all(x, axis=1), (numbers((30, 5), np.bool_),), "exact")
+    yield GpuCase("any_all", lambda x: jnp.any(x), (numbers((30, 50), np.bool_),), "exact")
+    yield GpuCase("prod_rows", lambda x: jnp.prod(x, axis=1), (numbers((30, 20), F32, 0.5, 1.5),), "reduction")
+    yield GpuCase("variance", lambda x: jnp.var(x, axis=0), (numbers((333, 77)),), "network")
+    yield GpuCase("norm", lambda x: jnp.sqrt(jnp.sum(x * x)), (numbers((3000,)),), "reduction")
+
+
+def movements():
+    for permutation in itertools.permutations(range(3)):
+        x = numbers((20, 33, 70))
+        name = "".join(map(str, permutation))
+        yield GpuCase(f"transpose_{name}", lambda x, p=permutation: jnp.transpose(x, p), (x,), "exact")
+    for dtype in (np.int8, F16, np.float64, np.complex64, np.bool_):
+        yield GpuCase(f"transpose_{np.dtype(dtype).name}", lambda x: x.T, (numbers((130, 200), dtype),), "exact")
+    yield GpuCase("transpose_large", lambda x: x.T + 1, (numbers((1000, 515)),), "exact")
+    x = numbers((30, 44))
+    yield GpuCase("slice", lambda x: x[3:27:2, 5:40], (x,), "exact")
+    yield GpuCase("reverse", lambda x: x[::-1, ::-1] * 2, (x,), "exact")
+    yield GpuCase("pad", lambda x: lax.pad(x, np.float32(7), ((2, 3, 1), (-4, 5, 0))) + 1, (x,), "exact")
+    yield GpuCase("concatenate", lambda x: jnp.concatenate([x, x * 2, x[:, :7]], axis=1), (x,), "exact")
+    yield GpuCase("reshape", lambda x: (x * 2).reshape(33, 40) + 1, (x,), "exact")
+    yield GpuCase("broadcast", lambda x: jnp.broadcast_to(x[:, None, :], (30, 9, 44)) * 3, (x,), "exact")
+    yield GpuCase("iota", lambda x: x + lax.broadcasted_iota(jnp.float32, x.shape, 1), (x,), "exact")
+    yield GpuCase("dynamic_slice", lambda x, i: lax.dynamic_slice(x, (i, 3), (10, 20)) + 1, (x, np.int32(12)), "exact")
+    yield GpuCase("rows", lambda x, i: lax.dynamic_slice(x, (i, 0), (1, 44)), (x, np.int32(29)), "exact")
+    yield GpuCase("roll", lambda x: jnp.roll(x, 5, axis=1), (x,), "exact")
+    yield GpuCase("tile", lambda x: jnp.tile(x, (2, 3)), (x,), "exact")
+    yield GpuCase("where", lambda x: jnp.where(x > 0, x, x.T.reshape(30, 44)), (x,), "exact")
+
+
+UNARY = {
+    "abs": lax.abs, "neg": lax.neg, "sign": lax.sign, "floor": lax.floor, "ceil": lax.ceil, "round": jnp.round, "exp": lax.exp,
+    "expm1": lax.expm1, "exp2": lax.exp2, "tanh": lax.tanh, "logistic": lax.logistic, "sin": lax.sin, "cos": lax.cos,
+    "tan": lax.tan, "atan": jnp.arctan, "erf": lax.erf, "cbrt": lax.cbrt, "sinh": jnp.sinh, "gelu": jax.nn.gelu, "silu": jax.nn.silu,
+    "softplus": jax.nn.softplus, "is_finite": lax.is_finite,
+}  # fmt: skip
+POSITIVE = {"sqrt": lax.sqrt, "rsqrt": lax.rsqrt, "log": lax.log, "log1p": lax.log1p}
+BINARY = {"add": lax.add, "sub": lax.sub, "mul": lax.mul, "max": lax.max, "min": lax.min}
+REAL = {"div": lax.div, "pow": lambda a, b: lax.pow(jnp.abs(a) + 0.5, b), "atan2": lax.atan2, "rem": lax.rem}
+WHOLE = {"and": lax.bitwise_and, "or": lax.bitwise_or, "xor": lax.bitwise_xor, "shift": lambda a, b: lax.shift_left(a, b & 7)}
+
+
+def elementwise():
+    for name, function in UNARY.items():
+        yield GpuCase(f"{name}_f32", function, (numbers((1003,), F32, -4, 4),))
+        if name in ("exp", "tanh", "gelu", "neg", "floor"):
+            for dtype in (F16, BF16):
+                yield GpuCase(f"{name}_{dtype.name}", function, (numbers((33, 31), dtype, -4, 4),))
+    for name, function in POSITIVE.items():
+        yield GpuCase(f"{name}_f32", function, (numbers((1003,), F32, 0.01, 10),))
+    for name, function in (BINARY | REAL).items():
+        yield GpuCase(f"{name}_f32", function, (numbers((37, 29)), numbers((37, 29))))
+    for name, dtype in itertools.product(BINARY, (F16, BF16, np.int8, np.uint8, np.int32, np.uint32, np.int64, np.float64)):
+        shape = (129, 5)
+        yield GpuCase(f"{name}_{np.dtype(dtype).name}", BINARY[name], (numbers(shape, dtype), numbers(shape, dtype)))
+    for name, dtype in itertools.product(WHOLE, (np.int8, np.int32, np.uint64)):
+        yield GpuCase(f"{name}_{np.dtype(dtype).name}", WHOLE[name], (numbers((77,), dtype), numbers((77,), dtype)))
+    kinds = (np.bool_, np.int8, np.uint16, np.int32, np.int64, F16, BF16, F32, np.float64, E4M3, E5M2)
+    for a, b in itertools.product(kinds, kinds):
+        if a != b and (len({np.dtype(a), np.dtype(b)} & {np.dtype(F32), np.dtype(np.int32)}) or np.dtype(a).itemsize == 1):
+            name = f"convert_{np.dtype(a).name}_{np.dtype(b).name}"
+            yield GpuCase(name, lambda x, t=b: lax.convert_element_type(x, t), (numbers((263,), a),), "exact")
+    x = numbers((65, 9), np.complex64)
+    yield GpuCase("complex_mul", lambda x: x * x + 1, (x,), "complex")
+    yield GpuCase("complex_parts", lambda x: lax.real(x) + lax.imag(x), (x,), "arithmetic")
+    yield GpuCase("compare", lambda a, b: (a < b) | (a == b), (numbers((90,)), numbers((90,))), "exact")
+    yield GpuCase("clamp", lambda x: lax.clamp(np.float32(-0.5), x, np.float32(0.5)), (numbers((90,)),), "exact")
+    yield GpuCase("scalar", lambda x: x * 2 + 1, (np.float32(3),), "exact")
+    yield GpuCase("popcount", lax.population_count, (numbers((90,), np.uint32, 0),), "exact")
+    yield GpuCase("clz", lax.clz, (numbers((90,), np.int32),), "exact")
+
+
+def all_cases():
+    return [*products(), *norms(), *reductions(), *movements(), *elementwise()]

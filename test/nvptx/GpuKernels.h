@@ -1,0 +1,36 @@
+// For tests: compiles sm.kernels given as text, assembles them where ptxas is there, runs them on
+// the virtual GPU with all checks on, and compares with the evaluator.
+#ifndef TILEWRIGHT_TEST_NVPTX_GPUKERNELS_H
+#define TILEWRIGHT_TEST_NVPTX_GPUKERNELS_H
+
+#include "tilewright/target/nvptx/Ptxas.h"
+#include "tilewright/target/nvptx/Target.h"
+
+#include <optional>
+#include <string>
+
+namespace tilewright::nvptx {
+
+/// What generateCode makes of a module given as text; ends the test program if that is no module.
+Result<GpuCode> compileText(std::string_view text, const Chip &chip);
+
+/// The ptxas of this machine, if there is one; says once that there is none.
+const Ptxas *ptxas();
+
+struct Comparison {
+  uint64_t seed = 1;
+  /// Largest |result - expected| / max(1, |expected|) of floats; integers are equal.
+  double tolerance = 0;
+  /// Floats of the inputs are in [-range, range]; integers take all values.
+  double range = 4;
+  /// Integers of the inputs are in [0, below), if that is not 0: for indices.
+  int64_t below = 0;
+};
+
+/// Runs the first kernel of the text on random inputs. Gives what is wrong, or "".
+std::string compareWithEvaluator(std::string_view text, std::string_view chip,
+                                 const Comparison &comparison = {});
+
+} // namespace tilewright::nvptx
+
+#endif // TILEWRIGHT_TEST_NVPTX_GPUKERNELS_H

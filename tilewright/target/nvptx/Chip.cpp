@@ -1,0 +1,85 @@
+#include "tilewright/target/nvptx/Chip.h"
+
+#include "tilewright/dialect/exec/ExecDialect.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace tilewright::nvptx {
+
+lanes::Machine Chip::machine() const {
+  return {.hasFma = true,
+          .hasHalf = true,
+          .hasBfloat = true,
+          .hasGather = false,
+          .hasMasks = false,
+          .hasLibrary = false,
+          .vectorBytes = 0,
+          .refusal = Error::gpuScalarOp};
+}
+
+const std::vector<Chip> &chips() {
+  static const std::vector<Chip> rows = {
+#define TILEWRIGHT_GPU(name, ptx, processors, sharedBytes, processorShared, processorThreads,      \
+                       cluster, matrix)                                                            \
+  Chip{name, ptx, processors, sharedBytes, processorShared, processorThreads, cluster, matrix},
+#include "tilewright/target/nvptx/Chips.def"
+  };
+  return rows;
+}
+
+const Chip *chipNamed(std::string_view name) {
+  for (const Chip &chip : chips())
+    if (chip.name == name)
+      return &chip;
+  return nullptr;
+}
+
+/// Element types that the chip's matrix instructions multiply.
+static ArrayRef<StringRef> matrixTypes(const Chip &chip) {
+  static const StringRef ampere[] = {"f16", "bf16", "tf32", "f64", "i8", "i4"};
+  static const StringRef hopper[] = {"f16", "bf16", "tf32", "f64", "i8", "f8E4M3FN", "f8E5M2"};
+  static const StringRef blackwell[] = {"f16",      "bf16",   "tf32",     "f64",      "i8",
+                                        "f8E4M3FN", "f8E5M2", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN"};
+  return chip.name == "sm_80"    ? ArrayRef<StringRef>(ampere)
+         : chip.name == "sm_90a" ? ArrayRef<StringRef>(hopper)
+                                 : ArrayRef<StringRef>(blackwell);
+}
+
+void attachTarget(ModuleOp module, const Chip &chip) {
+  Builder builder(module.getContext());
+  auto string = [&](std::string_view text) -> Attribute {
+    return builder.getStringAttr(StringRef(text.data(), text.size()));
+  };
+  auto number = [&](int64_t value) -> Attribute { return builder.getI64IntegerAttr(value); };
+  NamedAttribute matrix[] = {
+      builder.getNamedAttr("instruction", string(chip.matrix)),
+      builder.getNamedAttr("types", builder.getStrArrayAttr(matrixTypes(chip))),
+  };
+  NamedAttribute entries[] = {
+      builder.getNamedAttr("kind", string("gpu")),
+      builder.getNamedAttr("chip", string(chip.name)),
+      builder.getNamedAttr("triple", string(triple)),
+      builder.getNamedAttr("processors", number(chip.processors)),
+      builder.getNamedAttr("warp_size", number(chip.warpSize)),
+      builder.getNamedAttr("max_threads", number(chip.maxThreads)),
+      builder.getNamedAttr("registers", number(chip.registers)),
+      builder.getNamedAttr("max_registers", number(chip.maxRegisters)),
+      builder.getNamedAttr("shared_bytes", number(chip.sharedBytes)),
+      builder.getNamedAttr("processor_shared_bytes", number(chip.processorShared)),
+      builder.getNamedAttr("processor_threads", number(chip.processorThreads)),
+      builder.getNamedAttr("max_cluster", number(chip.maxCluster)),
+      builder.getNamedAttr("sector_bytes", number(chip.sectorBytes)),
+      builder.getNamedAttr("matrix", builder.getDictionaryAttr(matrix)),
+  };
+  module->setAttr(exec::ExecDialect::targetAttr, builder.getDictionaryAttr(entries));
+}
+
+const Chip *targetOf(ModuleOp module) {
+  auto target = module->getAttrOfType<DictionaryAttr>(exec::ExecDialect::targetAttr);
+  auto name = target ? target.getAs<StringAttr>("chip") : StringAttr();
+  return name ? chipNamed(std::string_view(name.data(), name.size())) : nullptr;
+}
+
+} // namespace tilewright::nvptx

@@ -1,0 +1,80 @@
+#include "tilewright/target/nvptx/Passes.h"
+
+#include "tilewright/support/Errors.h"
+#include "tilewright/target/nvptx/Ptxas.h"
+#include "tilewright/target/nvptx/Target.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace tilewright::nvptx {
+
+#define GEN_PASS_DEF_NVPTXATTACHTARGETPASS
+#define GEN_PASS_DEF_NVPTXPRINTCODEPASS
+#include "tilewright/target/nvptx/Passes.h.inc"
+
+/// The chip of this name, or the module's; an error at the module if there is none.
+static const Chip *findChip(ModuleOp module, const std::string &name) {
+  if (name.empty()) {
+    const Chip *target = targetOf(module);
+    return target ? target : chipNamed("sm_90a");
+  }
+  if (const Chip *chip = chipNamed(name))
+    return chip;
+  InFlightDiagnostic error = module.emitError() << idOf(Error::gpuChip) << " target: no chip '"
+                                                << name << "'; known are";
+  for (const Chip &chip : chips())
+    error << " " << StringRef(chip.name.data(), chip.name.size());
+  return nullptr;
+}
+
+namespace {
+
+struct NvptxAttachTarget : impl::NvptxAttachTargetPassBase<NvptxAttachTarget> {
+  using NvptxAttachTargetPassBase::NvptxAttachTargetPassBase;
+  void runOnOperation() override {
+    if (const Chip *found = findChip(getOperation(), chip))
+      attachTarget(getOperation(), *found);
+    else
+      signalPassFailure();
+  }
+};
+
+struct NvptxPrintCode : impl::NvptxPrintCodePassBase<NvptxPrintCode> {
+  using NvptxPrintCodePassBase::NvptxPrintCodePassBase;
+  void runOnOperation() override {
+    const Chip *found = findChip(getOperation(), chip);
+    if (!found)
+      return signalPassFailure();
+    CodegenOptions options;
+    options.dumpLevel = level;
+    options.dump = [](std::string_view text) {
+      llvm::outs() << StringRef(text.data(), text.size());
+    };
+    auto code = generateCode(getOperation(), *found, options);
+    if (!code.isOk())
+      return fail(std::move(code).takeStatus());
+    if (level != "budget" || code->ptx.empty())
+      return;
+    auto assembler = Ptxas::find(ptxas);
+    if (!assembler.isOk())
+      return fail(std::move(assembler).takeStatus());
+    auto made = assembler->assemble(code->ptx, *found);
+    if (!made.isOk())
+      return fail(std::move(made).takeStatus());
+    llvm::outs() << "ptxas " << assembler->version() << "\n";
+    for (const KernelBudget &kernel : made->kernels)
+      llvm::outs() << kernel.symbol << ": " << kernel.registers << " registers, "
+                   << kernel.spillStoreBytes << " bytes spilled, " << kernel.stackBytes
+                   << " of stack, " << kernel.sharedBytes << " of static shared memory\n";
+  }
+  void fail(const Status &status) {
+    getOperation().emitError() << status.toString();
+    signalPassFailure();
+  }
+};
+
+} // namespace
+
+} // namespace tilewright::nvptx

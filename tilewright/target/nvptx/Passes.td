@@ -1,0 +1,40 @@
+#ifndef TILEWRIGHT_TARGET_NVPTX_PASSES_TD
+#define TILEWRIGHT_TARGET_NVPTX_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def NvptxAttachTargetPass : Pass<"nvptx-attach-target", "::mlir::ModuleOp"> {
+  let summary = "Writes what the GPU can do as the module's `exec.target`";
+  let description = [{
+    Stages read the machine from this attribute and never include a target.
+
+    Before:  module { … }
+    After:   module attributes {exec.target = {kind = "gpu", chip = "sm_90a", processors = 132 : i64, …}} { … }
+  }];
+  let options = [Option<"chip", "chip", "std::string", "\"sm_90a\"", "A row of the chip table">];
+}
+
+def NvptxVerifyOpsPass : Pass<"nvptx-verify-ops", "::mlir::ModuleOp"> {
+  let summary = "Fails with E4070 where an op is left that no kernel computes";
+  let description = [{
+    A GPU has no library yet: what fusion and tiling did not make a kernel of cannot run. Expects what
+    `tile-fusions` gives; constants, control flow, and reshapes and bitcasts, which are other views of memory, may
+    stand beside launches.
+  }];
+}
+
+def NvptxPrintCodePass : Pass<"nvptx-print-code", "::mlir::ModuleOp"> {
+  let summary = "Compiles the `sm.kernel`s of a module and prints the code";
+  let description = [{
+    For tests and for looking: the module is not changed. The chip is the one of
+    `exec.target`, or `sm_90a`. The level `budget` assembles the code and prints what ptxas says
+    of each kernel: registers, spills, shared memory.
+  }];
+  let options = [Option<"level", "level", "std::string", "\"llvm\"",
+                        "What to print: llvm, llvm-optimized, ptx or budget">,
+                 Option<"chip", "chip", "std::string", "\"\"", "A row of the chip table">,
+                 Option<"ptxas", "ptxas", "std::string", "\"\"",
+                        "The assembler; looked for if empty">];
+}
+
+#endif // TILEWRIGHT_TARGET_NVPTX_PASSES_TD

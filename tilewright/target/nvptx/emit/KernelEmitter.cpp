@@ -1,0 +1,549 @@
+#include "tilewright/target/nvptx/emit/KernelEmitter.h"
+
+#include "tilewright/support/Concat.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+#include <numeric>
+
+using namespace llvm;
+
+namespace tilewright::nvptx {
+
+using sm::Axis;
+
+void KernelEmitter::refuse(mlir::Operation *op, std::string_view why) {
+  std::string text;
+  raw_string_ostream stream(text);
+  stream << "'" << op->getName() << "' at " << op->getLoc() << " ";
+  b.fail(Status(Error::gpuTileOp, concat(text, why)));
+}
+
+Lanes KernelEmitter::poison(mlir::Type type) {
+  Value *value = PoisonValue::get(b.computeType(type));
+  return {value, b.isComplex(type) ? value : nullptr};
+}
+
+// --- The function ---
+
+void KernelEmitter::emit(KernelInfo &info) {
+  IRBuilder<> &ir = b.ir;
+  info.threads = int64_t(kernel.getWarps()) * chip.warpSize;
+  if (info.threads > chip.maxThreads)
+    return b.fail(
+        Status(Error::gpuBudget, concat("has ", info.threads, " threads in a CTA, and ", chip.name,
+                                        " takes at most ", chip.maxThreads, "; take fewer warps")));
+  SmallVector<Type *> parameters(kernel.getNumInputs() + kernel.getOutputs().size(),
+                                 ir.getPtrTy(1));
+  function = Function::Create(FunctionType::get(ir.getVoidTy(), parameters, false),
+                              Function::ExternalLinkage, info.symbol, b.module);
+  function->setCallingConv(CallingConv::PTX_Kernel);
+  function->addFnAttr(Attribute::NoUnwind);
+  function->addFnAttr("nvvm.reqntid", concat(info.threads));
+  for (auto [argument, value] :
+       zip_equal(kernel.getBlock().getArguments().drop_front(kernel.getGrid().size()),
+                 make_pointer_range(function->args()))) {
+    // What the runtime allocates starts at multiples of more than this.
+    function->addParamAttr(value->getArgNo(),
+                           Attribute::getWithAlignment(ir.getContext(), Align(16)));
+    memory[argument] = value;
+  }
+  BasicBlock *first = BasicBlock::Create(ir.getContext(), "", function);
+  BasicBlock *body = BasicBlock::Create(ir.getContext(), "", function);
+  ir.SetInsertPoint(first);
+  ir.CreateBr(body);
+  ir.SetInsertPoint(body);
+  thread = once([&]() -> Value * {
+    return ir.CreateIntrinsic(ir.getInt32Ty(), Intrinsic::nvvm_read_ptx_sreg_tid_x, {});
+  });
+  emitCoordinates(info);
+  emitOps(kernel.getBlock());
+  ir.CreateRetVoid();
+  info.sharedBytes = shared.bytes();
+  b.fail(shared.check(chip));
+}
+
+/// The most CTAs along x; along y and z it is less by half the bits.
+constexpr int64_t mostAlongX = 0x7FFFFFFF, mostElsewhere = 65535;
+
+void KernelEmitter::emitCoordinates(KernelInfo &info) {
+  IRBuilder<> &ir = b.ir;
+  ArrayRef<int64_t> grid = kernel.getGrid();
+  auto read = [&](unsigned dim) -> Value * {
+    static constexpr Intrinsic::ID ids[] = {Intrinsic::nvvm_read_ptx_sreg_ctaid_x,
+                                            Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
+                                            Intrinsic::nvvm_read_ptx_sreg_ctaid_z};
+    return ir.CreateZExt(ir.CreateIntrinsic(ir.getInt32Ty(), ids[dim], {}), ir.getInt64Ty(), "",
+                         true);
+  };
+  std::array<int64_t, 3> cluster = kernel.getClusterSizes();
+  if (cluster != std::array<int64_t, 3>{1, 1, 1})
+    return refuse(kernel, "has a cluster of several CTAs, which the GPU target does not take yet; "
+                          "compile it without");
+  // The last coordinate is the fastest. Three coordinates are the hardware's own.
+  bool isDirect = grid.size() <= 3;
+  for (size_t i = 0; i + 1 < grid.size(); ++i)
+    isDirect &= grid[i] <= mostElsewhere;
+  isDirect &= grid.empty() || grid.back() <= mostAlongX;
+  if (isDirect) {
+    for (size_t i = 0; i < grid.size(); ++i) {
+      const size_t dim = grid.size() - 1 - i;
+      info.grid[dim] = grid[i];
+      scalars[kernel.getCoordinates()[i]] = {grid[i] == 1 ? b.i64(0) : read(unsigned(dim))};
+    }
+    return;
+  }
+  const int64_t count = kernel.getPointCount();
+  Value *point = read(0);
+  info.grid[0] = count;
+  if (count > mostAlongX) {
+    // Two numbers, of which the last row may have too many.
+    constexpr int64_t row = int64_t(1) << 30;
+    info.grid = {row, (count + row - 1) / row, 1};
+    if (info.grid[1] > mostElsewhere)
+      return b.fail(Status(Error::gpuBudget,
+                           concat("has a grid of ", count, " points, and a launch takes at most ",
+                                  row * mostElsewhere, "; let a point do more")));
+    point = ir.CreateAdd(point, ir.CreateMul(read(1), b.i64(row)));
+    BasicBlock *inside = BasicBlock::Create(ir.getContext(), "", function);
+    BasicBlock *outside = BasicBlock::Create(ir.getContext(), "", function);
+    ir.CreateCondBr(ir.CreateICmpULT(point, b.i64(count)), inside, outside);
+    ir.SetInsertPoint(outside);
+    ir.CreateRetVoid();
+    ir.SetInsertPoint(inside);
+  }
+  // Divisions in 32 bits where the point fits.
+  Type *type = count > mostAlongX ? ir.getInt64Ty() : ir.getInt32Ty();
+  Value *rest = ir.CreateTrunc(point, type);
+  for (size_t i = grid.size(); i-- > 0;) {
+    Value *size = ConstantInt::get(type, uint64_t(grid[i]));
+    Value *coordinate = i == 0 ? rest : ir.CreateURem(rest, size);
+    scalars[kernel.getCoordinates()[i]] = {ir.CreateZExt(coordinate, ir.getInt64Ty())};
+    if (i > 0)
+      rest = ir.CreateUDiv(rest, size);
+  }
+}
+
+Value *KernelEmitter::once(function_ref<Value *()> emit) {
+  IRBuilderBase::InsertPointGuard guard(b.ir);
+  b.ir.SetInsertPoint(function->getEntryBlock().getTerminator());
+  return emit();
+}
+
+Value *KernelEmitter::axis(Axis axis) {
+  return axis == Axis::lane ? b.ir.CreateAnd(thread, i32(chip.warpSize - 1))
+                            : b.ir.CreateLShr(thread, i32(Log2_64(uint64_t(chip.warpSize))));
+}
+
+Value *KernelEmitter::digitOf(const sm::IndexTerm &term) {
+  // Lanes are the low bits of the thread's number, so digits of both axes are digits of it.
+  const int64_t stride = term.axis == Axis::lane ? term.stride : term.stride * chip.warpSize;
+  const int64_t end = int64_t(kernel.getWarps()) * chip.warpSize;
+  Value *digit = stride == 1 ? thread : b.ir.CreateUDiv(thread, i32(stride));
+  return stride * term.size >= end ? digit : b.ir.CreateURem(digit, i32(term.size));
+}
+
+const ThreadLayout &KernelEmitter::threadsOf(mlir::Type type) {
+  sm::LayoutAttr attribute = sm::layoutOf(type);
+  std::unique_ptr<ThreadLayout> &known = threadLayouts[attribute];
+  if (known)
+    return *known;
+  known = std::make_unique<ThreadLayout>(attribute.getValue());
+  ThreadLayout &threads = *known;
+  if (!threads.layout.getFlips().empty())
+    refuse(kernel, concat("holds a tile in registers whose layout has flips, ",
+                          threads.layout.str(), "; flips are for memory"));
+  if (threads.layout.extent(Axis::lane) != chip.warpSize)
+    refuse(kernel, concat("has layouts for warps of ", threads.layout.extent(Axis::lane),
+                          " lanes, and ", chip.name, " has ", chip.warpSize));
+  for (const sm::IndexForm &form : threads.forms) {
+    int64_t most = 0, divisor = 0;
+    for (const sm::IndexTerm &term : form.terms) {
+      most += (term.size - 1) * term.weight;
+      divisor = std::gcd(divisor, term.weight);
+    }
+    threads.most.push_back(most);
+    threads.divisor.push_back(divisor);
+    threads.base.push_back(once([&]() -> Value * {
+      Value *sum = nullptr;
+      for (const sm::IndexTerm &term : form.terms) {
+        Value *part = b.ir.CreateMul(digitOf(term), i32(term.weight), "", true, true);
+        sum = sum ? b.ir.CreateAdd(sum, part, "", true, true) : part;
+      }
+      return sum;
+    }));
+  }
+  threads.isFirst = once([&]() -> Value * {
+    Value *all = nullptr;
+    for (Axis axis : {Axis::lane, Axis::warp})
+      for (const sm::IndexTerm &term : threads.copies(axis)) {
+        Value *isZero = b.ir.CreateICmpEQ(digitOf(term), i32(0));
+        all = all ? b.ir.CreateAnd(all, isZero) : isZero;
+      }
+    return all;
+  });
+  return threads;
+}
+
+// --- Ops ---
+
+void KernelEmitter::emitOps(mlir::Block &block) {
+  for (mlir::Operation &op : block.without_terminator())
+    emitOp(&op);
+}
+
+void KernelEmitter::emitOp(mlir::Operation *op) {
+  TypeSwitch<mlir::Operation *>(op)
+      .Case([&](tile::LoadOp op) { emitLoad(op); })
+      .Case([&](tile::StoreOp op) { emitStore(op); })
+      .Case([&](tile::GatherOp op) { emitGather(op); })
+      .Case([&](tile::MapOp op) { emitMap(op); })
+      .Case([&](tile::ViewOp op) { emitView(op); })
+      .Case([&](tile::IotaOp op) { emitIota(op); })
+      .Case([&](tile::ReduceOp op) { emitReduce(op); })
+      .Case([&](tile::ScanOp op) { emitScan(op); })
+      .Case([&](sm::ConvertOp op) { emitConvert(op); })
+      .Case([&](mlir::scf::ForOp op) { emitFor(op); })
+      .Case([&](mlir::scf::IfOp op) { emitIf(op); })
+      .Default([&](mlir::Operation *op) { emitScalar(op); });
+}
+
+void KernelEmitter::emitScalar(mlir::Operation *op) {
+  if (auto extract = dyn_cast<mlir::tensor::ExtractOp>(op)) {
+    if (!extract.getIndices().empty())
+      return refuse(op, "reads an element of a tile by its index; take a tile of rank 0");
+    // Every thread has a copy.
+    scalars[extract.getResult()] = tiles[extract.getTensor()][0];
+    return;
+  }
+  SmallVector<Lanes> operands;
+  for (mlir::Value operand : op->getOperands()) {
+    if (isa<mlir::TensorType, mlir::MemRefType>(operand.getType()))
+      return refuse(op, "takes a tile or a tensor, and is none of the ops of tile and sm that the "
+                        "GPU target knows");
+    operands.push_back(scalars.lookup(operand));
+  }
+  if (auto apply = dyn_cast<mlir::affine::AffineApplyOp>(op)) {
+    SmallVector<Value *> values;
+    for (Lanes operand : operands)
+      values.push_back(operand.value);
+    mlir::AffineMap map = apply.getAffineMap();
+    ArrayRef<Value *> all = values;
+    scalars[apply.getResult()] = {lanes::emitAffine(
+        b, map.getResult(0), all.take_front(map.getNumDims()), all.drop_front(map.getNumDims()))};
+    return;
+  }
+  if (!isa<mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::complex::ComplexDialect>(
+          op->getDialect()) ||
+      any_of(op->getResultTypes(), [](mlir::Type type) { return isa<mlir::ShapedType>(type); }))
+    return refuse(op,
+                  "is none of the ops that the GPU target takes: those of tile and sm, scf.for, "
+                  "scf.if, affine.apply, tensor.extract, and arith, math and complex on scalars");
+  for (auto [result, value] : zip_equal(op->getResults(), lanes::emitOp(b, op, operands, 1)))
+    scalars[result] = value;
+}
+
+void KernelEmitter::emitMap(tile::MapOp map) {
+  auto type = cast<mlir::RankedTensorType>(map.getResultTypes().front());
+  const ThreadLayout &threads = threadsOf(type);
+  SmallVector<Tile> results(map.getNumResults());
+  // Registers whose operands are the same values have the same results.
+  std::map<std::vector<Value *>, unsigned> known;
+  for (unsigned reg = 0; reg < threads.registers(); ++reg) {
+    SmallVector<Lanes> operands;
+    std::vector<Value *> key;
+    for (mlir::Value input : map.getInputs()) {
+      Lanes operand = tiles[input][reg];
+      operands.push_back(operand);
+      key.push_back(operand.value);
+      key.push_back(operand.imag);
+    }
+    if (threads.isDead(reg, type.getShape())) {
+      for (auto [tile, value] : zip_equal(results, map.getResults()))
+        tile.push_back(poison(mlir::getElementTypeOrSelf(value)));
+      continue;
+    }
+    auto [found, isNew] = known.try_emplace(key, reg);
+    if (!isNew) {
+      for (Tile &tile : results)
+        tile.push_back(Lanes(tile[found->second]));
+      continue;
+    }
+    for (auto [tile, value] :
+         zip_equal(results, lanes::emitBlock(b, map.getBody().front(), operands, 1)))
+      tile.push_back(value);
+  }
+  for (auto [value, tile] : zip_equal(map.getResults(), results))
+    tiles[value] = std::move(tile);
+}
+
+void KernelEmitter::emitView(tile::ViewOp view) {
+  auto type = cast<mlir::RankedTensorType>(view.getType()),
+       sourceType = cast<mlir::RankedTensorType>(view.getSource().getType());
+  const ThreadLayout &to = threadsOf(type), &from = threadsOf(sourceType);
+  std::optional<sm::ViewMap> map =
+      sm::viewMapOf(view.getMap(), type.getShape(), sourceType.getShape());
+  if (!map)
+    return refuse(view, "has a map that is no sum of digits, so no layout can follow it");
+  // The first thread has the least index of each register, and all threads have their elements in
+  // the same registers (the verifier's rule), so it speaks for all.
+  std::map<std::vector<int64_t>, unsigned> held;
+  for (unsigned reg = 0; reg < from.registers(); ++reg) {
+    std::vector<int64_t> index;
+    for (size_t dim = 0; dim < from.forms.size(); ++dim)
+      index.push_back(from.constant(dim, reg));
+    held.try_emplace(std::move(index), reg);
+  }
+  const Tile source = tiles[view.getSource()];
+  Tile result;
+  for (unsigned reg = 0; reg < to.registers(); ++reg) {
+    result.push_back(poison(type.getElementType()));
+    if (to.isDead(reg, type.getShape()))
+      continue;
+    SmallVector<int64_t> index;
+    for (size_t dim = 0; dim < to.forms.size(); ++dim)
+      index.push_back(to.constant(dim, reg));
+    SmallVector<int64_t> wanted = map->apply(index);
+    auto found = held.find(std::vector<int64_t>(wanted.begin(), wanted.end()));
+    if (found == held.end())
+      return refuse(view, concat("moves elements between threads, from ", from.layout.str(), " to ",
+                                 to.layout.str(), "; insert an sm.convert"));
+    result.back() = source[found->second];
+  }
+  tiles[view.getResult()] = std::move(result);
+}
+
+void KernelEmitter::emitIota(tile::IotaOp iota) {
+  auto type = cast<mlir::RankedTensorType>(iota.getType());
+  const ThreadLayout &threads = threadsOf(type);
+  const auto dim = static_cast<size_t>(iota.getDim());
+  const auto stride = static_cast<int64_t>(iota.getStride());
+  Type *element = b.computeType(type.getElementType());
+  Value *first = b.ir.CreateSExtOrTrunc(scalars.lookup(iota.getOffset()).value, element);
+  if (Value *base = threads.base[dim])
+    first =
+        b.ir.CreateAdd(first, b.ir.CreateMul(b.ir.CreateZExtOrTrunc(base, element),
+                                             ConstantInt::get(element, uint64_t(stride), true)));
+  Tile result;
+  for (unsigned reg = 0; reg < threads.registers(); ++reg) {
+    APInt constant(64, uint64_t(threads.constant(dim, reg) * stride), true);
+    result.push_back({b.ir.CreateAdd(
+        first,
+        ConstantInt::get(b.ir.getContext(), constant.sextOrTrunc(element->getIntegerBitWidth())))});
+  }
+  tiles[iota.getResult()] = std::move(result);
+}
+
+// --- Control ---
+
+namespace {
+/// The values of scalars and tiles one after another, for the phis of a block.
+struct Flat {
+  SmallVector<Value *> values;
+  void add(Lanes lanes) {
+    values.push_back(lanes.value);
+    if (lanes.imag)
+      values.push_back(lanes.imag);
+  }
+};
+} // namespace
+
+void KernelEmitter::emitFor(mlir::scf::ForOp loop) {
+  IRBuilder<> &ir = b.ir;
+  auto flatten = [&](mlir::ValueRange values) {
+    Flat flat;
+    for (mlir::Value value : values)
+      if (isa<mlir::RankedTensorType>(value.getType()))
+        for (Lanes lanes : tiles[value])
+          flat.add(lanes);
+      else
+        flat.add(scalars.lookup(value));
+    return flat.values;
+  };
+  // The values of `like` with others in their places.
+  auto assign = [&](mlir::ValueRange to, mlir::ValueRange like, ArrayRef<Value *> flat) {
+    size_t at = 0;
+    auto next = [&](Lanes old) {
+      Lanes result{flat[at++]};
+      if (old.imag)
+        result.imag = flat[at++];
+      return result;
+    };
+    for (auto [value, model] : zip_equal(to, like))
+      if (isa<mlir::RankedTensorType>(model.getType())) {
+        Tile tile;
+        for (Lanes old : Tile(tiles[model]))
+          tile.push_back(next(old));
+        tiles[value] = std::move(tile);
+      } else {
+        scalars[value] = next(scalars.lookup(model));
+      }
+  };
+  Value *lower = scalars.lookup(loop.getLowerBound()).value;
+  Value *upper = scalars.lookup(loop.getUpperBound()).value;
+  Value *step = scalars.lookup(loop.getStep()).value;
+  SmallVector<Value *> inits = flatten(loop.getInitArgs());
+
+  BasicBlock *before = ir.GetInsertBlock();
+  BasicBlock *body = BasicBlock::Create(ir.getContext(), "", function);
+  BasicBlock *after = BasicBlock::Create(ir.getContext(), "", function);
+  ir.CreateCondBr(ir.CreateICmpSLT(lower, upper), body, after);
+  ir.SetInsertPoint(body);
+  PHINode *iv = ir.CreatePHI(lower->getType(), 2);
+  iv->addIncoming(lower, before);
+  SmallVector<PHINode *> carried;
+  for (Value *init : inits) {
+    carried.push_back(ir.CreatePHI(init->getType(), 2));
+    carried.back()->addIncoming(init, before);
+  }
+  scalars[loop.getInductionVar()] = {iv};
+  assign(loop.getRegionIterArgs(), loop.getInitArgs(), to_vector_of<Value *>(carried));
+  // The iteration before may be reading.
+  const bool readBefore = mayBeRead;
+  mayBeRead = true;
+  emitOps(*loop.getBody());
+  mayBeRead |= readBefore;
+  SmallVector<Value *> yielded = flatten(loop.getBody()->getTerminator()->getOperands());
+  Value *next = ir.CreateAdd(iv, step, "", false, true);
+  BasicBlock *last = ir.GetInsertBlock();
+  iv->addIncoming(next, last);
+  for (auto [phi, value] : zip_equal(carried, yielded))
+    phi->addIncoming(value, last);
+  ir.CreateCondBr(ir.CreateICmpSLT(next, upper), body, after);
+  ir.SetInsertPoint(after);
+  SmallVector<Value *> results;
+  for (auto [init, value] : zip_equal(inits, yielded)) {
+    PHINode *phi = ir.CreatePHI(init->getType(), 2);
+    phi->addIncoming(init, before);
+    phi->addIncoming(value, last);
+    results.push_back(phi);
+  }
+  assign(loop.getResults(), loop.getInitArgs(), results);
+}
+
+void KernelEmitter::emitIf(mlir::scf::IfOp branch) {
+  IRBuilder<> &ir = b.ir;
+  struct Side {
+    BasicBlock *last;
+    SmallVector<Tile> tiles;
+    SmallVector<Lanes> scalars;
+    bool mayBeRead;
+  };
+  BasicBlock *before = ir.GetInsertBlock();
+  BasicBlock *after = BasicBlock::Create(ir.getContext(), "", function);
+  const bool readBefore = mayBeRead;
+  auto emitSide = [&](mlir::Region &region, BasicBlock *&entry) -> Side {
+    Side side;
+    mayBeRead = readBefore;
+    if (region.empty()) {
+      entry = after;
+      side.last = before;
+      side.mayBeRead = mayBeRead;
+      return side;
+    }
+    entry = BasicBlock::Create(ir.getContext(), "", function);
+    ir.SetInsertPoint(entry);
+    emitOps(region.front());
+    for (mlir::Value value : region.front().getTerminator()->getOperands())
+      if (isa<mlir::RankedTensorType>(value.getType()))
+        side.tiles.push_back(tiles[value]);
+      else
+        side.scalars.push_back(scalars.lookup(value));
+    side.last = ir.GetInsertBlock();
+    side.mayBeRead = mayBeRead;
+    ir.CreateBr(after);
+    return side;
+  };
+  BasicBlock *thenEntry, *elseEntry;
+  Side then = emitSide(branch.getThenRegion(), thenEntry);
+  Side otherwise = emitSide(branch.getElseRegion(), elseEntry);
+  ir.SetInsertPoint(before);
+  ir.CreateCondBr(scalars.lookup(branch.getCondition()).value, thenEntry, elseEntry);
+  ir.SetInsertPoint(after);
+  mayBeRead = then.mayBeRead || otherwise.mayBeRead;
+  auto join = [&](Value *x, Value *y) -> Value * {
+    if (!x)
+      return nullptr;
+    PHINode *phi = ir.CreatePHI(x->getType(), 2);
+    phi->addIncoming(x, then.last);
+    phi->addIncoming(y, otherwise.last);
+    return phi;
+  };
+  size_t tile = 0, scalar = 0;
+  for (mlir::Value result : branch.getResults()) {
+    if (!isa<mlir::RankedTensorType>(result.getType())) {
+      Lanes x = then.scalars[scalar], y = otherwise.scalars[scalar++];
+      scalars[result] = {join(x.value, y.value), join(x.imag, y.imag)};
+      continue;
+    }
+    Tile joined;
+    for (auto [x, y] : zip_equal(then.tiles[tile], otherwise.tiles[tile]))
+      joined.push_back({join(x.value, y.value), join(x.imag, y.imag)});
+    ++tile;
+    tiles[result] = std::move(joined);
+  }
+}
+
+// --- Divisibility ---
+
+int64_t KernelEmitter::divisorOf(mlir::AffineExpr expr, mlir::ValueRange operands, unsigned dims) {
+  if (auto constant = dyn_cast<mlir::AffineConstantExpr>(expr))
+    return std::abs(constant.getValue());
+  if (auto dim = dyn_cast<mlir::AffineDimExpr>(expr))
+    return divisorOf(operands[dim.getPosition()]);
+  if (auto symbol = dyn_cast<mlir::AffineSymbolExpr>(expr))
+    return divisorOf(operands[dims + symbol.getPosition()]);
+  auto binary = cast<mlir::AffineBinaryOpExpr>(expr);
+  const int64_t left = divisorOf(binary.getLHS(), operands, dims);
+  const int64_t right = divisorOf(binary.getRHS(), operands, dims);
+  switch (expr.getKind()) {
+  case mlir::AffineExprKind::Add:
+  case mlir::AffineExprKind::Mod: // x mod n is x less a multiple of n
+    return std::gcd(left, right);
+  case mlir::AffineExprKind::Mul:
+    return left * right;
+  case mlir::AffineExprKind::FloorDiv:
+  case mlir::AffineExprKind::CeilDiv:
+    if (isa<mlir::AffineConstantExpr>(binary.getRHS()) && right != 0 && left % right == 0)
+      return left / right;
+    return 1;
+  default:
+    return 1;
+  }
+}
+
+int64_t KernelEmitter::divisorOf(mlir::Value index) {
+  namespace arith = mlir::arith;
+  // Powers of two are what alignment asks for; beyond this one, nothing does.
+  auto bounded = [](int64_t value) { return value == 0 ? 0 : std::gcd(value, int64_t(1) << 20); };
+  if (auto argument = dyn_cast<mlir::BlockArgument>(index)) {
+    auto loop = dyn_cast<mlir::scf::ForOp>(argument.getOwner()->getParentOp());
+    if (loop && loop.getInductionVar() == argument)
+      return std::gcd(divisorOf(loop.getLowerBound()), divisorOf(loop.getStep()));
+    return 1;
+  }
+  mlir::Operation *op = index.getDefiningOp();
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto value = dyn_cast<mlir::IntegerAttr>(constant.getValue());
+    return value ? bounded(std::abs(value.getInt())) : 1;
+  }
+  if (auto apply = dyn_cast<mlir::affine::AffineApplyOp>(op))
+    return bounded(divisorOf(apply.getAffineMap().getResult(0), apply.getMapOperands(),
+                             apply.getAffineMap().getNumDims()));
+  if (isa<arith::AddIOp, arith::SubIOp>(op))
+    return std::gcd(divisorOf(op->getOperand(0)), divisorOf(op->getOperand(1)));
+  if (isa<arith::MulIOp>(op))
+    return bounded(divisorOf(op->getOperand(0)) * divisorOf(op->getOperand(1)));
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
+    return divisorOf(op->getOperand(0));
+  if (isa<arith::SelectOp>(op))
+    return std::gcd(divisorOf(op->getOperand(1)), divisorOf(op->getOperand(2)));
+  return 1;
+}
+
+} // namespace tilewright::nvptx

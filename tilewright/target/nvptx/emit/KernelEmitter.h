@@ -1,0 +1,165 @@
+// One sm.kernel as a function of LLVM IR.
+#ifndef TILEWRIGHT_TARGET_NVPTX_EMIT_KERNELEMITTER_H
+#define TILEWRIGHT_TARGET_NVPTX_EMIT_KERNELEMITTER_H
+
+#include "tilewright/dialect/sm/SmDialect.h"
+#include "tilewright/target/elements/RegionEmitter.h"
+#include "tilewright/target/nvptx/Target.h"
+#include "tilewright/target/nvptx/emit/SharedMemory.h"
+#include "tilewright/target/nvptx/emit/ThreadLayout.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace tilewright::nvptx {
+
+using lanes::LaneBuilder;
+using lanes::Lanes;
+
+/// A tile in registers: one value for each register that its layout gives a thread.
+using Tile = llvm::SmallVector<Lanes>;
+
+/// Where the elements of a tile are in memory, as a function of their index: `base` plus, in
+/// elements, `offset` plus `strides` times the index.
+struct Place {
+  llvm::Value *base;      // in global or shared memory
+  mlir::Type elementType; // as stored
+  llvm::SmallVector<int64_t> strides;
+  llvm::Value *offset = nullptr; // the same for all threads; i32 or i64
+  int64_t divisor = 0;           // of the offset; 0 if it is zero
+  bool isWide = false;           // more than 2^31 bytes: addresses in 64 bits
+  /// `0 ≤ offset + index * stride < size` in one dimension; outside nothing is accessed.
+  struct Check {
+    size_t dim;
+    llvm::Value *offset; // i64, null for zero
+    int64_t divisor;     // of the offset
+    int64_t stride;
+    int64_t size;
+  };
+  llvm::SmallVector<Check> checks;
+};
+
+/// Emits the body op by op: scalars are values that all threads agree on, tiles are registers. Each
+/// group of ops has a file: EmitMemory, EmitReduce, EmitScan, EmitConvert; matrix instructions and
+/// channels join as further files.
+class KernelEmitter {
+public:
+  KernelEmitter(LaneBuilder &builder, sm::KernelOp kernel, const Chip &chip)
+      : b(builder), kernel(kernel), chip(chip), shared(builder) {}
+
+  /// Failures are in the builder. `info.symbol` is the name of the function.
+  void emit(KernelInfo &info);
+
+private:
+  // --- Ops (KernelEmitter.cpp) ---
+  void emitCoordinates(KernelInfo &info);
+  void emitOps(mlir::Block &block);
+  void emitOp(mlir::Operation *op);
+  void emitScalar(mlir::Operation *op);
+  void emitFor(mlir::scf::ForOp loop);
+  void emitIf(mlir::scf::IfOp branch);
+  void emitMap(tile::MapOp map);
+  void emitView(tile::ViewOp view);
+  void emitIota(tile::IotaOp iota);
+  void refuse(mlir::Operation *op, std::string_view why);
+
+  // --- Memory (EmitMemory.cpp) ---
+  void emitLoad(tile::LoadOp load);
+  void emitStore(tile::StoreOp store);
+  void emitGather(tile::GatherOp gather);
+  /// The place of a tile at `offsets` of a whole tensor.
+  Place placeIn(mlir::Value whole, mlir::ValueRange offsets,
+                std::optional<llvm::ArrayRef<int64_t>> strides,
+                std::optional<llvm::ArrayRef<bool>> inBounds);
+  /// Registers that one access moves: consecutive elements, aligned to their number. Each element
+  /// may be in several registers, which are copies.
+  struct Chunk {
+    llvm::SmallVector<llvm::SmallVector<unsigned, 1>, 4> elements;
+    int64_t constant; // of the first element, in elements of memory
+  };
+  llvm::SmallVector<Chunk> chunksOf(const ThreadLayout &threads, const Place &place,
+                                    llvm::ArrayRef<int64_t> shape);
+  /// Whether a register's element is in the tile and in memory; null if it always is.
+  llvm::Value *isInside(const ThreadLayout &threads, const Place &place,
+                        llvm::ArrayRef<int64_t> shape, unsigned reg);
+  llvm::Value *addressOf(const ThreadLayout &threads, const Place &place, int64_t constant);
+  Tile loadTile(const ThreadLayout &threads, const Place &place, llvm::ArrayRef<int64_t> shape,
+                Lanes outside);
+  void storeTile(const Tile &tile, const ThreadLayout &threads, const Place &place,
+                 llvm::ArrayRef<int64_t> shape);
+  /// An access of `parts` values of `type`. Where `isOn` is given and false, nothing is read and
+  /// `outside` (one value for each part) is the result.
+  llvm::SmallVector<llvm::Value *> load(llvm::Type *type, unsigned parts, llvm::Value *address,
+                                        llvm::Value *isOn, llvm::ArrayRef<llvm::Value *> outside);
+  void store(llvm::ArrayRef<llvm::Value *> parts, llvm::Value *address, llvm::Value *isOn);
+
+  // --- Exchange between threads (Exchange.cpp) ---
+  /// The value of another lane, of any type: `lane ^ mask`, or the lane `from`.
+  llvm::Value *shuffleXor(llvm::Value *value, int64_t mask);
+  llvm::Value *shuffleFrom(llvm::Value *value, llvm::Value *from);
+  Lanes shuffleXor(Lanes value, int64_t mask);
+  Lanes shuffleFrom(Lanes value, llvm::Value *from);
+  llvm::Value *shuffle(llvm::Intrinsic::ID id, llvm::Value *value, llvm::Value *operand);
+  /// Waits for all threads of the CTA, where something that they read may be overwritten next.
+  void beginSharedWrites();
+  /// Waits for all threads of the CTA, so that what they wrote can be read.
+  void beginSharedReads();
+  /// A value as it is kept in shared memory while threads exchange it.
+  llvm::Type *exchangeType(llvm::Type *type);
+
+  // --- Reductions (EmitReduce.cpp, EmitScan.cpp) ---
+  /// Elements that are combined as one, and whether there are any: `valid` null is yes.
+  struct Partial {
+    llvm::SmallVector<Lanes, 2> values;
+    llvm::Value *valid = nullptr;
+  };
+  Partial combine(mlir::Block &combiner, const Partial &first, const Partial &second);
+  Partial shuffled(const Partial &partial, llvm::function_ref<Lanes(Lanes)> exchange);
+  void emitReduce(tile::ReduceOp reduce);
+  void emitScan(tile::ScanOp scan);
+  /// The elements of a register of all inputs.
+  Partial partialOf(mlir::ValueRange inputs, const ThreadLayout &threads,
+                    llvm::ArrayRef<int64_t> shape, unsigned reg);
+  /// Through shared memory: gives every partial of the warps whose digits differ.
+  llvm::SmallVector<llvm::SmallVector<Partial>>
+  exchangeWarps(llvm::ArrayRef<Partial> mine, const ThreadLayout &threads,
+                llvm::ArrayRef<sm::IndexTerm> warpDigits, llvm::ArrayRef<sm::IndexTerm> laneDigits,
+                mlir::Operation *user);
+
+  // --- Conversions (EmitConvert.cpp) ---
+  void emitConvert(sm::ConvertOp convert);
+  bool convertByShuffles(sm::ConvertOp convert, const ThreadLayout &from, const ThreadLayout &to,
+                         int64_t sharedCost);
+  void convertByMemory(sm::ConvertOp convert, const ThreadLayout &from, const ThreadLayout &to,
+                       llvm::ArrayRef<int64_t> strides, int64_t elements);
+
+  // --- Common ---
+  const ThreadLayout &threadsOf(mlir::Type type);
+  llvm::Value *axis(sm::Axis axis);
+  llvm::Value *digitOf(const sm::IndexTerm &term);
+  /// Runs `emit` at the end of the first block, where what only depends on the thread belongs.
+  llvm::Value *once(llvm::function_ref<llvm::Value *()> emit);
+  /// The largest number that is known to divide an index; 0 if it is zero.
+  int64_t divisorOf(mlir::Value index);
+  int64_t divisorOf(mlir::AffineExpr expr, mlir::ValueRange operands, unsigned dims);
+  Lanes poison(mlir::Type type);
+  llvm::Value *i32(int64_t value) { return b.ir.getInt32(static_cast<uint32_t>(value)); }
+
+  LaneBuilder &b;
+  sm::KernelOp kernel;
+  const Chip &chip;
+  SharedMemory shared;
+  llvm::Function *function = nullptr;
+  llvm::Value *thread = nullptr; // tid.x
+  llvm::DenseMap<mlir::Value, Lanes> scalars;
+  llvm::DenseMap<mlir::Value, Tile> tiles;
+  llvm::DenseMap<mlir::Value, llvm::Value *> memory;
+  llvm::DenseMap<sm::LayoutAttr, std::unique_ptr<ThreadLayout>> threadLayouts;
+  std::map<std::pair<const ThreadLayout *, std::vector<int64_t>>, llvm::Value *> threadOffsets;
+  /// Whether a thread may still read shared memory that was written before the last barrier.
+  bool mayBeRead = false;
+};
+
+} // namespace tilewright::nvptx
+
+#endif // TILEWRIGHT_TARGET_NVPTX_EMIT_KERNELEMITTER_H

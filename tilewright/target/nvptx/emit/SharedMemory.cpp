@@ -1,0 +1,60 @@
+#include "tilewright/target/nvptx/emit/SharedMemory.h"
+
+#include "tilewright/support/Concat.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+
+namespace tilewright::nvptx {
+
+SharedMemory::Buffer SharedMemory::allocate(int64_t bytes, int64_t alignment,
+                                            mlir::Operation *user) {
+  Buffer buffer{0, bytes, {}};
+  raw_string_ostream(buffer.user) << "'" << user->getName() << "' at " << user->getLoc();
+  auto before = live.begin();
+  for (; before != live.end(); ++before) {
+    if (buffer.offset + bytes <= before->offset)
+      break;
+    buffer.offset = int64_t(alignTo(before->offset + before->bytes, alignment));
+  }
+  live.insert(before, buffer);
+  const int64_t end = live.back().offset + live.back().bytes;
+  if (end > peak) {
+    peak = end;
+    atPeak = live;
+  }
+  return buffer;
+}
+
+void SharedMemory::release(const Buffer &buffer) {
+  llvm::erase_if(live, [&](const Buffer &other) { return other.offset == buffer.offset; });
+}
+
+Value *SharedMemory::address(const Buffer &buffer, int64_t offset) {
+  constexpr const char *name = "tilewright_shared";
+  GlobalVariable *all = b.module.getNamedGlobal(name);
+  if (!all) {
+    // Its size is the launch's: static shared memory ends at 48 KiB.
+    all = new GlobalVariable(b.module, ArrayType::get(b.ir.getInt8Ty(), 0), false,
+                             GlobalValue::ExternalLinkage, nullptr, name, nullptr,
+                             GlobalValue::NotThreadLocal, 3);
+    all->setAlignment(Align(1024));
+  }
+  return b.ir.CreateConstInBoundsGEP1_64(b.ir.getInt8Ty(), all, uint64_t(buffer.offset + offset));
+}
+
+Status SharedMemory::check(const Chip &chip) const {
+  if (peak <= chip.sharedBytes)
+    return {};
+  std::vector<Buffer> largest = atPeak;
+  llvm::sort(largest, [](const Buffer &a, const Buffer &c) { return a.bytes > c.bytes; });
+  std::string users;
+  for (size_t i = 0; i < largest.size() && i < 3; ++i)
+    users += concat(i ? ", " : "", largest[i].user, " has ", largest[i].bytes);
+  return Status(Error::gpuShared,
+                concat("needs ", peak, " bytes of shared memory, and a CTA of ", chip.name,
+                       " has at most ", chip.sharedBytes, ": ", users, "; take smaller tiles"));
+}
+
+} // namespace tilewright::nvptx

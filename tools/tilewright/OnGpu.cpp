@@ -1,0 +1,65 @@
+#include "tools/tilewright/OnGpu.h"
+
+#include "tilewright/driver/Compile.h"
+#include "tilewright/runtime/LoadedExecutable.h"
+#include "tilewright/runtime/cuda/CudaBackend.h"
+
+using namespace tilewright::interpret;
+
+namespace tilewright::tools {
+
+bool isGpu(const std::string &target) {
+  return target == "cuda" || target.starts_with("vgpu:") || target.starts_with("sm_");
+}
+
+Result<std::unique_ptr<runtime::Client>> openGpu(const Options &options) {
+  // Code for a named chip runs on the machine's own GPU.
+  const std::string &target = options.compile.target;
+  TILEWRIGHT_ASSIGN(runtime::cuda::DriverOptions driver,
+                    runtime::cuda::driverOptionsOf(target.starts_with("sm_") ? "cuda" : target));
+  runtime::ClientOptions client;
+  client.runtime = options.runtime;
+  return runtime::cuda::createClient(client, driver);
+}
+
+Result<RuntimeValues> runOnGpu(mlir::ModuleOp module, const RuntimeValues &inputs,
+                               const Options &options, runtime::Client &client) {
+  driver::CompileRequest request;
+  request.options = options;
+  TILEWRIGHT_ASSIGN(artifact::Executable compiled, driver::compile(module, request));
+  TILEWRIGHT_ASSIGN(runtime::DeviceAssignment assignment, client.defaultAssignment(1, 1));
+  TILEWRIGHT_ASSIGN(
+      std::shared_ptr<runtime::LoadedExecutable> program,
+      client.load(std::make_shared<const artifact::Executable>(std::move(compiled)), assignment));
+
+  runtime::Memory &memory = program->addressableDevices().front()->defaultMemory();
+  std::vector<std::unique_ptr<runtime::Buffer>> owned;
+  std::vector<runtime::Buffer *> arguments;
+  for (const RuntimeValue &input : inputs) {
+    const Tensor &tensor = input.tensor();
+    runtime::HostBuffer host;
+    host.data = tensor.data();
+    host.type = {tensor.type(), {tensor.shape().dims().begin(), tensor.shape().dims().end()}};
+    TILEWRIGHT_ASSIGN(auto buffer, runtime::Buffer::fromHost(host, memory));
+    arguments.push_back(buffer.get());
+    owned.push_back(std::move(buffer));
+  }
+  const std::span<runtime::Buffer *const> forDevice[] = {arguments};
+  TILEWRIGHT_ASSIGN(runtime::Execution execution, program->execute(forDevice));
+  Context context(options.interpret);
+  RuntimeValues outputs;
+  for (const std::unique_ptr<runtime::Buffer> &result : execution.results.front()) {
+    TILEWRIGHT_ASSIGN(Shape shape, Shape::create(result->dims()));
+    TILEWRIGHT_ASSIGN(Tensor tensor,
+                      Tensor::allocate(result->elementType(), std::move(shape), context));
+    TILEWRIGHT_ASSIGN(runtime::Event copied,
+                      result->toHost(tensor.mutableData(), result->byteCount()));
+    TILEWRIGHT_TRY(copied.await());
+    outputs.emplace_back(std::move(tensor));
+  }
+  // A program without results may fail too.
+  TILEWRIGHT_TRY(execution.done.front().await());
+  return outputs;
+}
+
+} // namespace tilewright::tools
