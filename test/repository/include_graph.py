@@ -34,7 +34,17 @@ PARTS = {
 
 # What a scalar operation means is one table without LLVM: generated code calls it through the
 # runtime where it has no instructions of its own.
-GRANTS = {"runtime/cpu": ("tilewright/interpret/scalar/", "tilewright/interpret/Scalar.h")}
+#
+# The names, types and values of the CUDA driver API are written down once, where we implement it
+# and compare them with CUDA's headers; who calls a driver needs the same.
+GRANTS = {
+    "runtime/cpu": ("tilewright/interpret/scalar/", "tilewright/interpret/Scalar.h"),
+    "runtime/cuda": (
+        "tilewright/vgpu/driver/CudaTypes.h",
+        "tilewright/vgpu/driver/GraphTypes.h",
+        "tilewright/vgpu/driver/Functions.def",
+    ),
+}
 
 # No file in here sees an LLVM header, directly or through others. Single files
 # elsewhere join by being a source of a NO_LLVM library.

@@ -135,6 +135,8 @@ Result<Allocator::Block> Allocator::allocate(size_t bytes, Account account, Labe
   if (!data) {
     inUse -= wanted;
     lock.unlock();
+    if (Status why = raw->whyNone(); !why.isOk())
+      return why;
     return exhausted(bytes, label, "and the system has no more");
   }
   Live *live = new Live;

@@ -22,6 +22,8 @@ public:
   /// Null if there is none. Aligned to 64 bytes.
   virtual std::byte *take(size_t bytes) = 0;
   virtual void give(std::byte *data, size_t bytes) = 0;
+  /// Why take() gave nothing, if not for lack of memory.
+  virtual Status whyNone() const { return Status(); }
 };
 
 /// What made a block, in parts that cost nothing to keep: "result 3 of jit_step, 8x128xf32".

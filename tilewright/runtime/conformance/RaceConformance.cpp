@@ -117,7 +117,7 @@ TEST_F(RaceConformance, ManyThreadsCopyLargeArrays) {
   makeClient();
   constexpr int64_t count = (5 << 20) / 4;
   std::vector<std::thread> threads;
-  for (int t = 0; t < 6; ++t)
+  for (int t = 0; t < 5; ++t)
     threads.emplace_back([&, t] {
       for (int round = 0; round < 3; ++round) {
         const auto value = static_cast<float>(10 * t + round);

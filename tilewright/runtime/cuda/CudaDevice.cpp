@@ -146,6 +146,8 @@ public:
     device->api().cuMemFreeAsync(reinterpret_cast<CUdeviceptr>(data), stream);
   }
 
+  Status whyNone() const override { return device->isUsable(); }
+
 private:
   const std::shared_ptr<CudaDevice> device;
   CUstream stream = nullptr;

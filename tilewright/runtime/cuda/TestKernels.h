@@ -60,7 +60,7 @@ inline constexpr std::string_view testPtx = R"(
   mov.u32 %i4, 0;
 again:
   add.u32 %i4, %i4, 1;
-  setp.lt.u32 %p, %i4, 3000;
+  setp.lt.u32 %p, %i4, 100000;
   @%p bra again;
   mov.u32 %i0, %ctaid.x; mov.u32 %i1, %ntid.x; mov.u32 %i2, %tid.x;
   mad.lo.u32 %i3, %i0, %i1, %i2;

@@ -1,0 +1,163 @@
+// Failures: of kernels, which end a device, and of drivers, which never begin.
+#include "tilewright/runtime/conformance/Kit.h"
+#include "tilewright/runtime/cuda/DriverApi.h"
+#include "tilewright/runtime/cuda/FindDriver.h"
+#include "tilewright/runtime/cuda/TestKernels.h"
+
+#include <dlfcn.h>
+
+namespace tilewright::runtime::conformance {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+class CudaFailureTest : public Fixture {};
+
+/// The failure is seen long after the launch. It reaches everything computed from it, and the
+/// device says so from then on.
+TEST_F(CudaFailureTest, ATrapReachesWhatIsComputedFromIt) {
+  makeClient();
+  auto slow = load(unary("slow")), bad = load(unary("trap")), good = load(unary());
+  auto x = buffer(1);
+  auto fine = execute(*slow, {x.get()});
+  auto first = execute(*bad, {fine->results[0][0].get()});
+  ASSERT_TRUE(first.isOk());
+  auto second = execute(*good, {first->results[0][0].get()});
+  ASSERT_TRUE(second.isOk());
+  std::vector<float> host(length);
+  Result<Event> copied = second->results[0][0]->toHost(host.data(), sizeof(float) * length);
+  ASSERT_TRUE(copied.isOk());
+  auto copy = second->results[0][0]->copyTo(pinned());
+
+  Status status = first->done[0].await();
+  EXPECT_EQ(status.error(), Error::cudaKernelFailed);
+  EXPECT_THAT(status.message(), HasSubstr("while running 'jit_trap' on cuda:0: a kernel failed"));
+  EXPECT_THAT(status.message(), HasSubstr("CUDA_ERROR_"));
+  for (const Event &event :
+       {second->done[0], second->results[0][0]->definition(), *copied, (*copy)->definition()})
+    EXPECT_THAT(event.await().message(), HasSubstr("while running 'jit_trap' on cuda:0"));
+
+  // The device is of no use, and says why.
+  status = Buffer::fromHost({host.data(), floats(), {}}, memory()).takeStatus();
+  EXPECT_EQ(status.error(), Error::cudaLost);
+  EXPECT_THAT(status.message(), HasSubstr("cuda:0 cannot be used any more; end this process"));
+  EXPECT_THAT(status.message(), HasSubstr("a kernel failed"));
+  auto again = execute(*good, {x.get()}); // fails at once if it needs new memory for results
+  status = again.isOk() ? again->done[0].await() : std::move(again).takeStatus();
+  EXPECT_EQ(status.error(), Error::cudaLost);
+  Status loading = client
+                       ->load(std::make_shared<artifact::Executable>(unary().executable),
+                              *client->defaultAssignment(1, 1))
+                       .takeStatus();
+  EXPECT_EQ(loading.error(), Error::cudaLost);
+}
+
+TEST_F(CudaFailureTest, OtherDevicesGoOn) {
+  if (!makeClientWith(4))
+    GTEST_SKIP() << "there are " << client->devices().size() << " devices";
+  auto bad = load(unary("trap"), {1, 1, {device(1).id()}});
+  auto good = load(unary(), {1, 1, {device(2).id()}});
+  auto x = buffer(1, 1), y = buffer(1, 2);
+  EXPECT_EQ(execute(*bad, {x.get()})->done[0].await().error(), Error::cudaKernelFailed);
+  EXPECT_THAT(read(*execute(*good, {y.get()})->results[0][0]), Each(2));
+  // What is on the lost one cannot be had from elsewhere either.
+  EXPECT_EQ((*x->copyTo(memory(2)))->definition().await().error(), Error::cudaLost);
+}
+
+/// Everything of the lost context has gone with the client: a new one begins anew.
+TEST_F(CudaFailureTest, ANewClientHasANewContext) {
+  makeClient();
+  {
+    auto bad = load(unary("trap"));
+    auto x = buffer(1);
+    EXPECT_FALSE(execute(*bad, {x.get()})->done[0].await().isOk());
+  }
+  client.reset();
+  makeClient();
+  auto x = buffer(1);
+  EXPECT_THAT(read(*execute(*load(unary()), {x.get()})->results[0][0]), Each(2));
+}
+
+TEST_F(CudaFailureTest, DevicesThatDoNotExistAreRefused) {
+  Status status = cuda::testClient({}, {0, 17}).takeStatus();
+  EXPECT_EQ(status.error(), Error::cudaDevices);
+  EXPECT_THAT(status.message(), HasSubstr("device 17 of the CUDA driver"));
+
+  ClientOptions options;
+  cuda::DriverOptions driver;
+  driver.virtualChip = cuda::testChip() == "sm_80" ? "sm_90a" : "sm_80";
+  status = cuda::createClient(options, driver).takeStatus();
+  EXPECT_EQ(status.error(), Error::cudaDevices);
+  EXPECT_THAT(status.message(), HasSubstr("a process has one"));
+}
+
+TEST_F(CudaFailureTest, AProcessHasOneDriver) {
+  makeClient();
+  cuda::DriverOptions driver;
+  driver.library = "/nowhere/libcuda.so.1";
+  Status status = cuda::createClient({}, driver).takeStatus();
+  EXPECT_EQ(status.error(), Error::cudaLibrary);
+  EXPECT_THAT(status.message(), HasSubstr("/nowhere/libcuda.so.1 is asked for"));
+}
+
+/// In a process of its own, which has no driver yet.
+TEST(CudaFailureDeathTest, ADriverThatCannotBeLoadedSaysWhatToDo) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  auto fail = [](const char *library, const char *words) {
+    cuda::DriverOptions driver;
+    driver.library = library;
+    Status status = cuda::createClient({}, driver).takeStatus();
+    const bool isGood = status.error() == Error::cudaLibrary &&
+                        status.message().find(words) != std::string::npos &&
+                        status.message().find("TILEWRIGHT_CUDA_LIBRARY") != std::string::npos;
+    std::fprintf(stderr, "%s\n", status.toString().c_str());
+    std::exit(isGood ? 0 : 1);
+  };
+  EXPECT_EXIT(fail("/nowhere/libcuda.so.1", "cannot be loaded"), ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(fail("libm.so.6", "is no CUDA driver"), ::testing::ExitedWithCode(0), "");
+}
+
+TEST(DriverApi, AFunctionThatIsMissingIsNamed) {
+  auto lookup = [](const char *name, int version) -> void * {
+    EXPECT_GT(version, 0);
+    static int something = 0;
+    return std::string_view(name) == "cuTensorMapEncodeTiled" ? nullptr : &something;
+  };
+  Status status = cuda::DriverApi::find(lookup, "libcuda.so.1").takeStatus();
+  EXPECT_EQ(status.error(), Error::cudaFunction);
+  EXPECT_THAT(status.message(),
+              HasSubstr("libcuda.so.1 lacks cuTensorMapEncodeTiled of CUDA 12.0"));
+  auto optional = [&](const char *name, int version) -> void * {
+    static int something = 0;
+    (void)version;
+    return std::string_view(name) == "cuFuncGetParamInfo" ? nullptr : &something;
+  };
+  EXPECT_TRUE(cuda::DriverApi::find(optional, "libcuda.so.1").isOk());
+}
+
+/// The words of a failed call: its name, CUDA's name, number and text, and what to do.
+TEST_F(CudaFailureTest, AFailedCallIsNamed) {
+  makeClient();
+  cuda::DriverOptions options;
+  options.virtualChip = cuda::testChip();
+  auto api = cuda::findDriver(options);
+  ASSERT_TRUE(api.isOk());
+  cuda::CUdevice device = 0;
+  Status status = TILEWRIGHT_CUDA(**api, cuDeviceGet, &device, 999);
+  EXPECT_EQ(status.error(), Error::cudaCall);
+  EXPECT_THAT(status.message(), HasSubstr("cuDeviceGet: CUDA_ERROR_INVALID_DEVICE (101): "));
+  EXPECT_THAT(status.message(), HasSubstr("report it"));
+  EXPECT_TRUE(cuda::DriverApi::isFatal(cuda::CUDA_ERROR_ILLEGAL_ADDRESS));
+  EXPECT_FALSE(cuda::DriverApi::isFatal(cuda::CUDA_ERROR_OUT_OF_MEMORY));
+}
+
+TEST(DriverOptions, TargetsNameDriverAndChip) {
+  EXPECT_EQ(cuda::driverOptionsOf("cuda")->virtualChip, "");
+  EXPECT_EQ(cuda::driverOptionsOf("vgpu:sm_90a")->virtualChip, "sm_90a");
+  for (const char *wrong : {"vgpu", "vgpu:", "vgpu:h100", "sm_90a", "vgpu:sm_90x", "rocm"})
+    EXPECT_EQ(cuda::driverOptionsOf(wrong).takeStatus().error(), Error::optionValue) << wrong;
+}
+
+} // namespace
+} // namespace tilewright::runtime::conformance

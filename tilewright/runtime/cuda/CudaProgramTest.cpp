@@ -1,0 +1,331 @@
+// What is special about GPUs: launches with shared memory, clusters and tensor maps, command
+// buffers, and what is refused before it runs.
+#include "tilewright/runtime/conformance/Kit.h"
+#include "tilewright/runtime/cuda/CommandBuffer.h"
+#include "tilewright/runtime/cuda/TestKernels.h"
+
+#include <numeric>
+
+namespace tilewright::runtime::conformance {
+namespace {
+
+using artifact::CopyStep;
+using artifact::GpuLaunch;
+using artifact::Index;
+using artifact::Slice;
+using artifact::TensorMap;
+using cuda::CommandBuffer;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class CudaProgramTest : public Fixture {
+protected:
+  void SetUp() override { makeClient(); }
+  static bool isHopper() { return cuda::testChip().starts_with("sm_90"); }
+
+  Status refused(const Program &program) {
+    auto loaded = client->load(std::make_shared<artifact::Executable>(program.executable),
+                               *client->defaultAssignment(1, 1));
+    EXPECT_FALSE(loaded.isOk());
+    return std::move(loaded).takeStatus();
+  }
+  static Program hopper(const std::string &name) {
+    Program program(name);
+    program.executable.target.cpu = "sm_90a";
+    program.executable.object = cuda::bytesOf(cuda::hopperPtx);
+    return program;
+  }
+  static GpuLaunch &launchOf(Program &program, size_t kernel = 0) {
+    return *program.executable.kernels[kernel].gpu;
+  }
+  /// y = x + 1, `steps` times.
+  static Program chain(int steps) {
+    Program p("chain");
+    Slice x = p.parameter(floats()), y = p.result(floats()), t = p.temporary(4 * length);
+    p.step(CopyStep{x, t});
+    for (int i = 0; i + 1 < steps; ++i)
+      p.launch("add_one", length, {t, t});
+    p.launch("add_one", length, {t, y});
+    return p;
+  }
+};
+
+TEST_F(CudaProgramTest, DevicesSayWhatTheyAre) {
+  EXPECT_EQ(client->platformName(), "cuda");
+  EXPECT_EQ(device().toString(), "cuda:0");
+  bool isFound = false;
+  for (const DeviceAttribute &attribute : device().attributes())
+    if (attribute.name == "compute_capability") {
+      isFound = true;
+      EXPECT_EQ(std::get<std::string>(attribute.value), isHopper() ? "9.0" : "8.0");
+    }
+  EXPECT_TRUE(isFound);
+  EXPECT_GT(memory().statistics().bytesLimit, 0);
+  EXPECT_FALSE(memory().isHostMemory());
+  EXPECT_TRUE(pinned().isHostMemory());
+}
+
+/// Bytes of the host are not the device's, whatever the caller would allow.
+TEST_F(CudaProgramTest, HostMemoryIsNeverUsedInPlace) {
+  alignas(64) std::array<float, length> host = {};
+  for (Memory *place : {&memory(), &pinned()}) {
+    Event done;
+    auto made = Buffer::fromHost(
+        {host.data(), floats(), {}, HostBufferSemantics::immutableZeroCopy}, *place, &done);
+    ASSERT_TRUE(made.isOk());
+    EXPECT_NE(*(*made)->data(), static_cast<void *>(host.data()));
+    EXPECT_TRUE(done.isReady());
+  }
+}
+
+TEST_F(CudaProgramTest, SharedMemoryThatALaunchAsksForIsThere) {
+  constexpr int64_t n = 512;
+  Program p("sum");
+  Slice x = p.parameter(floats(n)), y = p.result(floats(1));
+  p.launch("sum", n, {x, y});
+  std::vector<float> host(n);
+  std::iota(host.begin(), host.end(), 0.0F);
+  auto input = *Buffer::fromHost({host.data(), floats(n), {}}, memory());
+  auto run = execute(*load(p), {input.get()});
+  ASSERT_TRUE(run.isOk());
+  EXPECT_THAT(read(*run->results[0][0]), ElementsAre(n * (n - 1) / 2));
+
+  // More than a block has without asking, in a command buffer as well.
+  launchOf(p).sharedBytes = 100 << 10;
+  Slice z = p.result(floats());
+  Slice ones = p.constant(std::vector<float>(length, 1));
+  p.launch("add_one", length, {ones, z});
+  run = execute(*load(p), {input.get()});
+  ASSERT_TRUE(run.isOk());
+  EXPECT_THAT(read(*run->results[0][0]), ElementsAre(n * (n - 1) / 2));
+  EXPECT_THAT(read(*run->results[0][1]), Each(2));
+}
+
+TEST_F(CudaProgramTest, BlocksOfAClusterReachEachOther) {
+  if (!isHopper())
+    GTEST_SKIP() << "clusters begin with sm_90";
+  // Once alone and once in a command buffer.
+  for (bool isGraph : {false, true}) {
+    Program p = hopper("swap");
+    Slice y = p.result({ElementType::i32, {64}}), z = p.result({ElementType::i32, {64}});
+    p.launch("swap", 32, {y});
+    GpuLaunch &launch = launchOf(p);
+    launch.grid[0] = launch.cluster[0] = 2;
+    launch.block[0] = 32;
+    if (isGraph)
+      p.step(CopyStep{y, z});
+    auto run = execute(*load(p), {});
+    ASSERT_TRUE(run.isOk());
+    std::vector<int32_t> values = read<int32_t>(*run->results[0][isGraph ? 1 : 0]);
+    for (int i = 0; i < 32; ++i) {
+      EXPECT_EQ(values[size_t(i)], 100 + i);
+      EXPECT_EQ(values[size_t(32 + i)], i);
+    }
+  }
+}
+
+/// The map is made of the address of the buffer, in each run anew.
+TEST_F(CudaProgramTest, TensorMapsFollowTheirBuffer) {
+  if (!isHopper())
+    GTEST_SKIP() << "tensor maps begin with sm_90";
+  for (bool isGraph : {false, true}) {
+    Program p = hopper("box");
+    const TensorType matrix{ElementType::i32, {6, 12}}, tile{ElementType::i32, {4, 8}};
+    Slice x = p.parameter(matrix), y = p.result(tile), z = p.result(tile);
+    p.launch("box", 32, {x, y});
+    GpuLaunch &launch = launchOf(p);
+    launch.tensorMaps = {TensorMap{.buffer = 0,
+                                   .element = ElementType::i32,
+                                   .dims = {12, 6},
+                                   .byteStrides = {48},
+                                   .box = {8, 4},
+                                   .elementStrides = {1, 1}}};
+    if (isGraph)
+      p.step(CopyStep{y, z});
+    auto program = load(p);
+    std::vector<Execution> kept;
+    std::vector<std::unique_ptr<Buffer>> inputs;
+    for (int round = 0; round < 3; ++round) {
+      std::vector<int32_t> host(72);
+      std::iota(host.begin(), host.end(), 1000 * round);
+      inputs.push_back(*Buffer::fromHost({host.data(), matrix, {}}, memory()));
+      auto run = execute(*program, {inputs.back().get()});
+      ASSERT_TRUE(run.isOk());
+      kept.push_back(*std::move(run));
+    }
+    for (int round = 0; round < 3; ++round) {
+      auto values = read<int32_t>(*kept[size_t(round)].results[0][isGraph ? 1 : 0]);
+      for (int row = 0; row < 4; ++row)
+        for (int column = 0; column < 8; ++column)
+          EXPECT_EQ(values[size_t(8 * row + column)], 1000 * round + 12 * (row + 2) + column + 4)
+              << round << " " << row << " " << column;
+    }
+  }
+}
+
+TEST_F(CudaProgramTest, SeveralStepsAreOneGraphThatIsUpdatedInPlace) {
+  constexpr int steps = 8, runs = 6;
+  auto program = load(chain(steps));
+  const CommandBuffer::Counts before = CommandBuffer::counts();
+  std::vector<Execution> kept; // other results, other addresses
+  auto x = buffer(1);
+  for (int i = 0; i < runs; ++i) {
+    auto run = execute(*program, {x.get()});
+    ASSERT_TRUE(run.isOk());
+    kept.push_back(*std::move(run));
+  }
+  for (Execution &run : kept)
+    EXPECT_THAT(read(*run.results[0][0]), Each(1 + steps));
+  const CommandBuffer::Counts after = CommandBuffer::counts();
+  EXPECT_EQ(after.graphsBuilt - before.graphsBuilt, 1);
+  EXPECT_EQ(after.graphLaunches - before.graphLaunches, runs);
+  EXPECT_EQ(after.singleLaunches, before.singleLaunches);
+  // At most the last step of each run but the first, whose result is elsewhere, and steps with
+  // temporaries if those moved.
+  EXPECT_GE(after.nodesRenewed - before.nodesRenewed, runs - 1);
+  EXPECT_LE(after.nodesRenewed - before.nodesRenewed, (runs - 1) * (steps + 1));
+}
+
+TEST_F(CudaProgramTest, OneStepIsLaunchedAsItIs) {
+  auto program = load(unary());
+  const CommandBuffer::Counts before = CommandBuffer::counts();
+  auto x = buffer(1);
+  EXPECT_THAT(read(*execute(*program, {x.get()})->results[0][0]), Each(2));
+  const CommandBuffer::Counts after = CommandBuffer::counts();
+  EXPECT_EQ(after.graphsBuilt, before.graphsBuilt);
+  EXPECT_EQ(after.singleLaunches - before.singleLaunches, 1);
+}
+
+/// A result that takes over a parameter: a copy between the two is none if they are the same.
+TEST_F(CudaProgramTest, ACopyToItselfIsLeftOut) {
+  Program p("alias");
+  Slice x = p.parameter(floats()), y = p.result(floats()), z = p.result(floats());
+  p.step(CopyStep{x, y});
+  p.launch("add_one", length, {y, z});
+  p.launch("add_one", length, {z, y});
+  p.donate(0, 0);
+  auto program = load(p);
+  for (int i = 0; i < 3; ++i) {
+    auto input = buffer(static_cast<float>(i));
+    auto run = execute(*program, {input.get()});
+    ASSERT_TRUE(run.isOk());
+    EXPECT_THAT(read(*run->results[0][0]), Each(static_cast<float>(i + 2)));
+    EXPECT_THAT(read(*run->results[0][1]), Each(static_cast<float>(i + 1)));
+  }
+}
+
+/// A driver that cannot load the one gets the other.
+TEST_F(CudaProgramTest, TheBinaryIsTriedBeforePtx) {
+  Program p = unary();
+  p.executable.binary = cuda::bytesOf("\x7f"
+                                      "ELF of another chip");
+  auto x = buffer(1);
+  EXPECT_THAT(read(*execute(*load(p), {x.get()})->results[0][0]), Each(2));
+
+  p.executable.binary = cuda::bytesOf(std::string(cuda::testPtx) + '\0'); // a binary it takes
+  p.executable.object = cuda::bytesOf("not PTX");
+  EXPECT_THAT(read(*execute(*load(p), {x.get()})->results[0][0]), Each(2));
+
+  p.executable.binary = cuda::bytesOf("nonsense");
+  Status status = refused(p);
+  EXPECT_EQ(status.error(), Error::cudaCode);
+  EXPECT_THAT(status.message(), HasSubstr("while loading 'jit_add_one' on cuda:0"));
+  EXPECT_THAT(status.message(), HasSubstr("the binary with CUDA_ERROR_"));
+}
+
+TEST_F(CudaProgramTest, CodeThatIsNotWhatThePlanSaysIsRefused) {
+  Program p = unary();
+  p.executable.kernels[0].symbol = "absent";
+  Status status = refused(p);
+  EXPECT_EQ(status.error(), Error::kernelMissing);
+  EXPECT_THAT(status.message(), HasSubstr("'absent'"));
+
+  Program few = unary();
+  few.executable.kernels[0].symbol = "add"; // which takes three
+  status = refused(few);
+  EXPECT_EQ(status.error(), Error::cudaCode);
+  EXPECT_THAT(status.message(),
+              HasSubstr("declares 3 parameters, and gets 2 buffers and 0 tensor maps"));
+}
+
+TEST_F(CudaProgramTest, LimitsOfTheDeviceAreHeldAgainstKernels) {
+  Program p = unary();
+  launchOf(p).sharedBytes = 1 << 20;
+  Status status = refused(p);
+  EXPECT_EQ(status.error(), Error::cudaLimit);
+  EXPECT_THAT(status.message(), HasSubstr("kernel 'add_one' needs 1048576 bytes of shared memory"));
+  EXPECT_THAT(status.message(), HasSubstr(isHopper() ? "the 232448 of a block" : "the 166912 of"));
+
+  // What the code itself declares counts as well.
+  Program wide = unary("wide", 1);
+  launchOf(wide).sharedBytes = (isHopper() ? 232448 : 166912) - 2048 + 1;
+  EXPECT_EQ(refused(wide).error(), Error::cudaLimit);
+  launchOf(wide).sharedBytes -= 1;
+  auto x = buffer(1, 0, 1);
+  EXPECT_THAT(read(*execute(*load(wide), {x.get()})->results[0][0]), Each(2));
+
+  Program cluster = unary();
+  launchOf(cluster).grid[0] = launchOf(cluster).cluster[0] = 16;
+  launchOf(cluster).block[0] = 1;
+  if (isHopper()) {
+    auto y = buffer(1); // not portable, but this chip can
+    EXPECT_THAT(read(*execute(*load(cluster), {y.get()})->results[0][0]), Each(2));
+    launchOf(cluster).grid[0] = launchOf(cluster).cluster[0] = 32;
+    status = refused(cluster);
+    EXPECT_EQ(status.error(), Error::cudaLimit);
+    EXPECT_THAT(status.message(), HasSubstr("clusters of 32 blocks, more than the"));
+  } else {
+    status = refused(cluster);
+    EXPECT_EQ(status.error(), Error::cudaLimit);
+    EXPECT_THAT(status.message(), HasSubstr("clusters of 16 blocks, more than the 1"));
+  }
+}
+
+TEST_F(CudaProgramTest, TheChipMustBeTheOneCompiledFor) {
+  Program p = unary();
+  p.executable.target.cpu = "sm_100";
+  Status status = refused(p);
+  EXPECT_EQ(status.error(), Error::cudaChip);
+  EXPECT_THAT(status.message(), HasSubstr("was compiled for sm_100, and cuda:0"));
+  p.executable.target.cpu = "sm_80a";
+  if (isHopper())
+    EXPECT_THAT(refused(p).message(), HasSubstr("runs on its own chip only"));
+  p.executable.target = {"x86_64-unknown-linux-gnu", "x86-64-v3", {}};
+  EXPECT_EQ(refused(p).error(), Error::cudaChip);
+}
+
+TEST_F(CudaProgramTest, StepsThatAGpuCannotRunAreNamedWithTheUsersLine) {
+  Program p("host");
+  Slice x = p.parameter(floats()), y = p.result(floats());
+  p.executable.types = {floats()};
+  p.executable.libraries = {{"sort", {}, {}}};
+  p.step(artifact::LibraryStep{0, {{x, 0}}, {{y, 0}}}, 0, "sort.3");
+  Status status = refused(p);
+  EXPECT_EQ(status.error(), Error::cudaStep);
+  EXPECT_THAT(status.message(), HasSubstr("the library kernel 'sort' at 'sort.3' (train.py:7)"));
+
+  p.executable.blocks[0].steps[0].action =
+      artifact::CustomCallStep{"lapack_sgetrf_ffi", 4, "", {}, {{x, 0}}, {{y, 0}}};
+  EXPECT_THAT(refused(p).message(), HasSubstr("the custom call 'lapack_sgetrf_ffi'"));
+  p.executable.blocks[0].steps[0].action =
+      artifact::CollectiveStartStep{"all_reduce", 0, 0, {{0}}, {}, {}, {{x, 0}}, {{y, 0}}};
+  EXPECT_THAT(refused(p).message(), HasSubstr("the collective 'all_reduce'"));
+}
+
+TEST_F(CudaProgramTest, ConstantsCountAsMemory) {
+  Program p("large");
+  Slice y = p.result(floats());
+  Slice c = p.constant(std::vector<float>(1 << 18, 3));
+  p.launch("add_one", length, {c, y});
+  const int64_t before = memory().statistics().bytesInUse;
+  auto program = load(p);
+  EXPECT_GE(memory().statistics().bytesInUse - before, 1 << 20);
+  EXPECT_THAT(read(*execute(*program, {})->results[0][0]), Each(4));
+  program.reset();
+  client->drain();
+  EXPECT_EQ(memory().statistics().bytesInUse, before);
+}
+
+} // namespace
+} // namespace tilewright::runtime::conformance
