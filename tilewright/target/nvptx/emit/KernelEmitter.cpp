@@ -207,6 +207,7 @@ void KernelEmitter::emitOp(mlir::Operation *op) {
       .Case([&](tile::IotaOp op) { emitIota(op); })
       .Case([&](tile::ReduceOp op) { emitReduce(op); })
       .Case([&](tile::ScanOp op) { emitScan(op); })
+      .Case([&](tile::DotOp op) { emitDot(op); })
       .Case([&](sm::ConvertOp op) { emitConvert(op); })
       .Case([&](mlir::scf::ForOp op) { emitFor(op); })
       .Case([&](mlir::scf::IfOp op) { emitIf(op); })

@@ -126,6 +126,15 @@ private:
                 llvm::ArrayRef<sm::IndexTerm> warpDigits, llvm::ArrayRef<sm::IndexTerm> laneDigits,
                 mlir::Operation *user);
 
+  // --- Products in registers (EmitDot.cpp) ---
+  void emitDot(tile::DotOp dot);
+  /// Registers of one fragment as an instruction takes them: words of 32 bits, or of 64.
+  llvm::SmallVector<llvm::Value *> packFragment(const Tile &tile,
+                                                llvm::ArrayRef<unsigned> registers,
+                                                mlir::Value value, bool isTf32);
+  llvm::Value *multiply(llvm::StringRef name, llvm::ArrayRef<llvm::Value *> operands, size_t left,
+                        size_t right, size_t sums, llvm::Type *sumType);
+
   // --- Conversions (EmitConvert.cpp) ---
   void emitConvert(sm::ConvertOp convert);
   bool convertByShuffles(sm::ConvertOp convert, const ThreadLayout &from, const ThreadLayout &to,

@@ -1,0 +1,190 @@
+// Products of tiles in registers: matrix instructions of a warp (mma.sync).
+#include "tilewright/dialect/sm/Atoms.h"
+#include "tilewright/support/Concat.h"
+#include "tilewright/target/nvptx/emit/KernelEmitter.h"
+
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+using namespace llvm;
+
+namespace tilewright::nvptx {
+
+namespace {
+
+/// One instruction: its name, and the layouts of its fragments.
+struct Instruction {
+  std::string name; // "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+  sm::Layout a, b, c;
+  int64_t bits; // of an element of a and b
+};
+
+StringRef nameOf(mlir::Type type) {
+  if (type.isF16())
+    return "f16";
+  if (type.isBF16())
+    return "bf16";
+  if (isa<mlir::Float8E4M3FNType>(type))
+    return "e4m3";
+  if (isa<mlir::Float8E5M2Type>(type))
+    return "e5m2";
+  if (type.isInteger(8))
+    return "s8";
+  return type.isF64() ? "f64" : "";
+}
+
+std::optional<Instruction> instructionFor(tile::DotOp dot) {
+  auto element = [](mlir::Value tile) {
+    return cast<mlir::RankedTensorType>(tile.getType()).getElementType();
+  };
+  mlir::Type left = element(dot.getLhs()), right = element(dot.getRhs()),
+             sum = element(dot.getAcc());
+  const std::string a = dot.getTf32() ? "tf32" : nameOf(left).str();
+  const std::string b = dot.getTf32() ? "tf32" : nameOf(right).str();
+  const int64_t bits = left.getIntOrFloatBitWidth();
+  const bool isWhole = left.isInteger(8);
+  const StringRef c = left.isF64() ? "f64" : isWhole ? "s32" : "f32";
+  const bool fits = left.isF64() ? sum.isF64() : isWhole ? sum.isInteger(32) : sum.isF32();
+  if (a.empty() || b.empty() || !fits || bits != int64_t(right.getIntOrFloatBitWidth()) ||
+      (left != right && bits != 8))
+    return std::nullopt;
+  const sm::Layout layoutA = sm::atoms::mmaA(bits), layoutB = sm::atoms::mmaB(bits),
+                   layoutC = sm::atoms::mmaC(bits);
+  return Instruction{concat("mma.sync.aligned.m", layoutC.cover(0), "n", layoutC.cover(1), "k",
+                            layoutA.cover(1), ".row.col.", c.str(), ".", a, ".", b, ".", c.str()),
+                     layoutA, layoutB, layoutC, bits};
+}
+
+/// Which registers of a tile are which of an instruction's fragments: by the fragment's place among
+/// all, its registers in the order of the instruction.
+using Fragments = std::map<SmallVector<int64_t>, SmallVector<unsigned>>;
+
+Fragments fragmentsOf(const ThreadLayout &threads, const sm::Layout &atom) {
+  Fragments found;
+  const size_t rank = threads.forms.size();
+  for (unsigned reg = 0; reg < threads.registers(); ++reg) {
+    // The element that the first thread holds tells both: a thread's part of the index is the same
+    // in all fragments.
+    SmallVector<int64_t> place, inside;
+    for (size_t dim = 0; dim < rank; ++dim) {
+      const int64_t index = threads.constant(dim, reg);
+      if (dim + 2 < rank) {
+        place.push_back(index);
+        continue;
+      }
+      const int64_t size = atom.cover(static_cast<int64_t>(dim + 2 - rank));
+      place.push_back(index / size);
+      inside.push_back(index % size);
+    }
+    auto at = static_cast<size_t>(atom.apply(inside)[sm::Axis::reg]);
+    SmallVector<unsigned> &registers = found[place];
+    registers.resize(static_cast<size_t>(atom.extent(sm::Axis::reg)));
+    registers[at] = reg;
+  }
+  return found;
+}
+
+} // namespace
+
+SmallVector<Value *> KernelEmitter::packFragment(const Tile &tile, ArrayRef<unsigned> registers,
+                                                 mlir::Value value, bool isTf32) {
+  auto type = cast<mlir::RankedTensorType>(value.getType());
+  const ThreadLayout &threads = threadsOf(type);
+  mlir::Type element = type.getElementType();
+  SmallVector<Value *> parts;
+  for (unsigned reg : registers) {
+    Value *part = element.isF64() || isTf32 ? tile[reg].value : b.encode(tile[reg].value, element);
+    // Beyond the tile a register holds anything, and here it would be added.
+    if (!threads.isAlive(reg, type.getShape())) {
+      Value *zero = Constant::getNullValue(part->getType());
+      part = threads.isDead(reg, type.getShape())
+                 ? zero
+                 : b.ir.CreateSelect(isInside(threads, Place{}, type.getShape(), reg), part, zero);
+    }
+    if (isTf32)
+      part = b.ir.CreateIntrinsic(b.ir.getInt32Ty(), Intrinsic::nvvm_f2tf32_rna, {part});
+    parts.push_back(part);
+  }
+  const unsigned bits = parts.front()->getType()->getScalarSizeInBits();
+  if (bits >= 32)
+    return parts;
+  SmallVector<Value *> words;
+  for (size_t first = 0; first < parts.size(); first += 32 / bits) {
+    auto *vectorType = FixedVectorType::get(b.ir.getIntNTy(bits), 32 / bits);
+    Value *vector = PoisonValue::get(vectorType);
+    for (unsigned i = 0; i < 32 / bits; ++i)
+      vector = b.ir.CreateInsertElement(
+          vector, b.ir.CreateBitCast(parts[first + i], b.ir.getIntNTy(bits)), uint64_t(i));
+    words.push_back(b.ir.CreateBitCast(vector, b.ir.getInt32Ty()));
+  }
+  return words;
+}
+
+void KernelEmitter::emitDot(tile::DotOp dot) {
+  std::optional<Instruction> instruction = instructionFor(dot);
+  if (!instruction || dot.getLhsScale())
+    return refuse(dot, "multiplies what no matrix instruction of a warp takes");
+  const Fragments left = fragmentsOf(threadsOf(dot.getLhs().getType()), instruction->a);
+  const Fragments right = fragmentsOf(threadsOf(dot.getRhs().getType()), instruction->b);
+  const Fragments sums = fragmentsOf(threadsOf(dot.getAcc().getType()), instruction->c);
+  std::map<SmallVector<int64_t>, SmallVector<Value *>> words[2];
+  for (const auto &[place, registers] : left)
+    words[0][place] = packFragment(tiles[dot.getLhs()], registers, dot.getLhs(), dot.getTf32());
+  for (const auto &[place, registers] : right)
+    words[1][place] = packFragment(tiles[dot.getRhs()], registers, dot.getRhs(), dot.getTf32());
+
+  Tile result = tiles[dot.getAcc()];
+  Type *sumType = result.front().value->getType();
+  // Depth outermost, so that instructions that follow each other do not wait for each other.
+  std::set<int64_t> depths;
+  for (const auto &[place, registers] : left)
+    depths.insert(place.back());
+  for (int64_t k : depths)
+    for (const auto &[place, registers] : sums) {
+      SmallVector<int64_t> atLeft(place), atRight(place);
+      atLeft.back() = k;
+      atRight[place.size() - 2] = k;
+      SmallVector<Value *> operands = words[0][atLeft];
+      llvm::append_range(operands, words[1][atRight]);
+      for (unsigned reg : registers)
+        operands.push_back(result[reg].value);
+      Value *made = multiply(instruction->name, operands, words[0][atLeft].size(),
+                             words[1][atRight].size(), registers.size(), sumType);
+      for (auto [i, reg] : llvm::enumerate(registers))
+        result[reg].value = b.ir.CreateExtractValue(made, static_cast<unsigned>(i));
+    }
+  tiles[dot.getResult()] = std::move(result);
+}
+
+/// As text: LLVM has an intrinsic for each combination of shapes and types, and no common form.
+Value *KernelEmitter::multiply(StringRef name, ArrayRef<Value *> operands, size_t left,
+                               size_t right, size_t sums, Type *sumType) {
+  auto letter = [](Type *type) { return type->isDoubleTy() ? "d" : type->isFloatTy() ? "f" : "r"; };
+  std::string constraints, text = name.str();
+  for (size_t i = 0; i < sums; ++i)
+    constraints += concat(i ? "," : "", "=", letter(sumType));
+  size_t number = 0;
+  auto group = [&](size_t count) {
+    text += number ? ", {" : " {";
+    for (size_t i = 0; i < count; ++i)
+      text += concat(i ? ", $" : "$", number++);
+    text += "}";
+  };
+  for (size_t count : {sums, left, right, sums})
+    group(count);
+  text += ";";
+  SmallVector<Type *> types;
+  for (Value *operand : operands) {
+    types.push_back(operand->getType());
+    constraints += concat(",", letter(operand->getType()));
+  }
+  auto *resultType = StructType::get(b.module.getContext(), SmallVector<Type *>(sums, sumType));
+  auto *type = FunctionType::get(resultType, types, false);
+  CallInst *call = b.ir.CreateCall(
+      type, InlineAsm::get(type, text, constraints, /*hasSideEffects=*/false), operands);
+  call->setConvergent();
+  call->setDoesNotAccessMemory();
+  return call;
+}
+
+} // namespace tilewright::nvptx
