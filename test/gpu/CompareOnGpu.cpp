@@ -178,7 +178,15 @@ std::string compareWithTiled(const std::string &text, uint64_t seed, bool edges,
   const nvptx::Chip *chip = nvptx::chipNamed(name);
   if (!chip)
     return concat("no chip ", name);
+  auto given = (*module)->getAttrOfType<mlir::DictionaryAttr>(exec::ExecDialect::targetAttr);
   nvptx::attachTarget(*module, *chip);
+  // Tests that want everything in loops say how little a block may hold.
+  if (mlir::Attribute elements = given ? given.get("tile_elements") : mlir::Attribute()) {
+    auto target = (*module)->getAttrOfType<mlir::DictionaryAttr>(exec::ExecDialect::targetAttr);
+    mlir::NamedAttrList entries(target);
+    entries.set("tile_elements", elements);
+    (*module)->setAttr(exec::ExecDialect::targetAttr, entries.getDictionary(&mlirContext));
+  }
   mlir::PassManager passes(&mlirContext);
   passes.addPass(createTileFusionsPass());
   passes.addPass(solve::createSolveLayoutsPass());

@@ -45,8 +45,16 @@ static std::optional<SimpleIndex> simpleIndex(AffineExpr expr) {
   }
   auto binary = cast<AffineBinaryOpExpr>(expr);
   std::optional<SimpleIndex> left = simpleIndex(binary.getLHS());
-  if (!left || left->divisor != 1)
+  if (!left)
     return std::nullopt;
+  if (left->divisor != 1) {
+    // x / d + c is (x + c d) / d.
+    auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
+    if (binary.getKind() != AffineExprKind::Add || !constant)
+      return std::nullopt;
+    left->constant += constant.getValue() * left->divisor;
+    return left;
+  }
   if (binary.getKind() == AffineExprKind::Add) {
     std::optional<SimpleIndex> right = simpleIndex(binary.getRHS());
     if (!right || right->divisor != 1 || (left->dim >= 0 && right->dim >= 0) ||
