@@ -89,6 +89,25 @@ TEST(Convert, AnyBlockedLayoutToAnyOther) {
   }
 }
 
+TEST(Convert, RearrangesByAMap) {
+  EXPECT_EQ(compareWithEvaluator(R"(
+    #l = #sm.layout<[4 warp, 4 reg:4] [32 lane, 4 reg]>
+    #s = #sm.layout<[4 warp, 2 reg:2] [32 lane, 2 reg]>
+    sm.kernel @f grid [1] inputs 1 warps 4 {
+    ^bb0(%i: index, %x: memref<15x100xf16>, %a: memref<15x100xf16>, %b: memref<7x49xf16>):
+      %z = arith.constant 0 : index
+      %v = tile.load %x[%z, %z] : memref<15x100xf16> -> tensor<15x100xf16, #l>
+      %p = sm.convert %v map affine_map<(i, j) -> (14 - i, 99 - j)>
+          : tensor<15x100xf16, #l> -> tensor<15x100xf16, #l>
+      tile.store %p, %a[%z, %z] : tensor<15x100xf16, #l>, memref<15x100xf16>
+      %q = sm.convert %v map affine_map<(i, j) -> (i * 2 + 1, j * 2 + 1)>
+          : tensor<15x100xf16, #l> -> tensor<7x49xf16, #s>
+      tile.store %q, %b[%z, %z] : tensor<7x49xf16, #s>, memref<7x49xf16>
+    })",
+                                 "sm_90a"),
+            "");
+}
+
 TEST(View, RenamesRegisters) {
   EXPECT_EQ(compareWithEvaluator(R"(
     #l = #sm.layout<[8 reg:2] [32 lane, 2 reg]>

@@ -528,7 +528,12 @@ static OwningOpRef<tile::KernelOp> withoutLayouts(sm::KernelOp kernel) {
       conversions.push_back(convert);
   });
   for (sm::ConvertOp convert : conversions) {
-    convert.getResult().replaceAllUsesWith(convert.getSource());
+    Value source = convert.getSource();
+    if (AffineMapAttr map = convert.getMapAttr()) {
+      builder.setInsertionPoint(convert);
+      source = tile::ViewOp::create(builder, convert.getLoc(), convert.getType(), source, map);
+    }
+    convert.getResult().replaceAllUsesWith(source);
     convert.erase();
   }
   return plain;

@@ -71,6 +71,8 @@ void KernelEmitter::emitConvert(sm::ConvertOp convert) {
   const ThreadLayout &from = threadsOf(convert.getSource().getType()), &to = threadsOf(type);
   if (!b.failure.isOk())
     return;
+  if (convert.getMap())
+    return rearrange(convert, from, to);
 
   // Only registers move: a thread has all that it needs, in the same registers as all others.
   auto sameThreads = [&] {
@@ -114,6 +116,7 @@ void KernelEmitter::emitConvert(sm::ConvertOp convert) {
   const int64_t bytes = lanes::storageBytes(type.getElementType());
   const Elements source(from, shape), target(to, shape);
   SmallVector<int64_t> best;
+  bool bestFits = false;
   int64_t bestCost = INT64_MAX, bestCount = 0;
   for (size_t fastest = 0; fastest < std::max<size_t>(shape.size(), 1); ++fastest) {
     for (int64_t pad : {0, 1, 2, 4, 8, 16}) {
@@ -136,7 +139,9 @@ void KernelEmitter::emitConvert(sm::ConvertOp convert) {
           count = std::max<int64_t>(count, int64_t(chunk.elements.size()));
         cost += wavefronts(*side, strides, bytes, count, side->threads.registers());
       }
-      if (cost < bestCost || (cost == bestCost && step < bestCount)) {
+      const bool fits = step * bytes <= chip.sharedBytes;
+      if (std::tuple(!fits, cost, step) < std::tuple(!bestFits, bestCost, bestCount)) {
+        bestFits = fits;
         best = strides;
         bestCost = cost;
         bestCount = step;
@@ -149,6 +154,51 @@ void KernelEmitter::emitConvert(sm::ConvertOp convert) {
   constexpr int64_t barrierCost = 30;
   if (!convertByShuffles(convert, from, to, bestCost + barrierCost))
     convertByMemory(convert, from, to, best, bestCount);
+}
+
+/// The source in row-major order in shared memory, of which each thread reads what the map says.
+void KernelEmitter::rearrange(sm::ConvertOp convert, const ThreadLayout &from,
+                              const ThreadLayout &to) {
+  IRBuilder<> &ir = b.ir;
+  auto type = cast<mlir::RankedTensorType>(convert.getType()),
+       sourceType = cast<mlir::RankedTensorType>(convert.getSource().getType());
+  mlir::Type element = type.getElementType();
+  const int64_t bytes = lanes::storageBytes(element);
+  mlir::AffineMap map = *convert.getMap();
+  SmallVector<int64_t> strides(size_t(sourceType.getRank()), 1);
+  for (size_t dim = strides.size(); dim-- > 1;)
+    strides[dim - 1] = strides[dim] * sourceType.getDimSize(unsigned(dim));
+  SharedMemory::Buffer buffer = shared.allocate(sourceType.getNumElements() * bytes, 16, convert);
+  Place place{shared.address(buffer), element, strides};
+  beginSharedWrites();
+  storeTile(tiles[convert.getSource()], from, place, sourceType.getShape());
+  beginSharedReads();
+  Type *stored = b.storageType(element);
+  const unsigned each = b.isComplex(element) ? 2 : 1;
+  const SmallVector<Value *, 2> zero(each, Constant::getNullValue(stored));
+  Tile result;
+  for (unsigned reg = 0; reg < to.registers(); ++reg) {
+    result.push_back(poison(element));
+    if (to.isDead(reg, type.getShape()))
+      continue;
+    SmallVector<Value *> index;
+    for (size_t dim = 0; dim < size_t(type.getRank()); ++dim) {
+      Value *constant = b.i64(to.constant(dim, reg));
+      index.push_back(to.base[dim]
+                          ? ir.CreateAdd(ir.CreateZExt(to.base[dim], ir.getInt64Ty()), constant)
+                          : constant);
+    }
+    Value *offset = b.i64(0);
+    for (auto [expr, stride] : zip_equal(map.getResults(), strides))
+      offset =
+          ir.CreateAdd(offset, ir.CreateMul(lanes::emitAffine(b, expr, index, {}), b.i64(stride)));
+    Value *address = ir.CreateGEP(ir.getInt8Ty(), place.base, ir.CreateMul(offset, b.i64(bytes)));
+    SmallVector<Value *> parts =
+        load(stored, each, address, isInside(to, Place{}, type.getShape(), reg), zero);
+    result.back() = each == 2 ? Lanes{parts[0], parts[1]} : Lanes{b.decode(parts[0], element)};
+  }
+  tiles[convert.getResult()] = std::move(result);
+  shared.release(buffer);
 }
 
 void KernelEmitter::convertByMemory(sm::ConvertOp convert, const ThreadLayout &from,

@@ -28,7 +28,7 @@ Place KernelEmitter::placeIn(mlir::Value whole, mlir::ValueRange offsets,
   auto type = cast<mlir::MemRefType>(whole.getType());
   ArrayRef<int64_t> shape = type.getShape();
   SmallVector<int64_t> steps = rowMajor(shape);
-  Place place{memory.lookup(whole), type.getElementType(), {}};
+  Place place{.base = memory.lookup(whole), .elementType = type.getElementType(), .strides = {}};
   place.isWide = type.getNumElements() * lanes::storageBytes(type.getElementType()) > 0x7FFFFFFF;
   Type *word = place.isWide ? b.ir.getInt64Ty() : b.ir.getInt32Ty();
   for (size_t dim = 0; dim < shape.size(); ++dim) {
@@ -123,14 +123,20 @@ Value *KernelEmitter::isInside(const ThreadLayout &threads, const Place &place,
       require(ir.CreateICmpSLT(threads.base[dim], i32(shape[dim] - constant)));
   }
   for (const Place::Check &check : place.checks) {
-    // 0 ≤ offset + (base + constant) * stride < size, as one comparison without sign.
-    Value *index = b.i64(threads.constant(check.dim, reg) * check.stride);
+    // 0 ≤ offset + (base + constant) * stride < size, as one comparison without sign. In 32 bits
+    // where the tensor is that small: offsets are near it.
+    Type *word = place.isWide ? ir.getInt64Ty() : ir.getInt32Ty();
+    auto number = [&](int64_t value) { return ConstantInt::get(word, uint64_t(value), true); };
+    Value *index = nullptr;
     if (Value *base = threads.base[check.dim])
-      index = ir.CreateAdd(index,
-                           ir.CreateMul(ir.CreateZExt(base, ir.getInt64Ty()), b.i64(check.stride)));
-    if (check.offset)
-      index = ir.CreateAdd(index, check.offset);
-    require(ir.CreateICmpULT(index, b.i64(check.size)));
+      index = ir.CreateMul(ir.CreateZExtOrTrunc(base, word), number(check.stride));
+    if (check.offset) {
+      Value *offset = ir.CreateTrunc(check.offset, word);
+      index = index ? ir.CreateAdd(index, offset) : offset;
+    }
+    Value *constant = number(threads.constant(check.dim, reg) * check.stride);
+    index = index ? ir.CreateAdd(index, constant) : constant;
+    require(ir.CreateICmpULT(index, number(check.size)));
   }
   return all;
 }
@@ -238,6 +244,19 @@ static std::string braced(unsigned count, unsigned first) {
   return count == 1 ? list : concat("{", list, "}");
 }
 
+/// An address as a register and a constant that the instruction adds.
+static std::pair<Value *, std::string> splitAddress(IRBuilder<> &ir, Value *address) {
+  int64_t constant = 0;
+  if (auto *step = dyn_cast<GEPOperator>(address);
+      step && step->getNumIndices() == 1 && step->getSourceElementType()->isIntegerTy(8))
+    if (auto *number = dyn_cast<ConstantInt>(step->getOperand(1));
+        number && isInt<31>(number->getSExtValue()) && isa<Instruction>(address)) {
+      constant = number->getSExtValue();
+      address = step->getPointerOperand();
+    }
+  return {ir.CreatePtrToInt(address, ir.getInt64Ty()), constant ? concat("+", constant) : ""};
+}
+
 SmallVector<Value *> KernelEmitter::load(Type *type, unsigned parts, Value *address, Value *isOn,
                                          ArrayRef<Value *> outside) {
   IRBuilder<> &ir = b.ir;
@@ -258,7 +277,8 @@ SmallVector<Value *> KernelEmitter::load(Type *type, unsigned parts, Value *addr
   for (unsigned i = 0; i < words.count; ++i)
     constraints += concat("=", words.constraint, ",");
   constraints += "b,l";
-  SmallVector<Value *> operands = {isOn, ir.CreatePtrToInt(address, ir.getInt64Ty())};
+  auto [base, constant] = splitAddress(ir, address);
+  SmallVector<Value *> operands = {isOn, base};
   for (unsigned i = 0; i < words.count; ++i)
     constraints += concat(",", i);
   append_range(operands, toWords(ir, outside, words));
@@ -271,7 +291,7 @@ SmallVector<Value *> KernelEmitter::load(Type *type, unsigned parts, Value *addr
   InlineAsm *code =
       InlineAsm::get(FunctionType::get(result, types, false),
                      concat("@$", words.count, " ld", spaceOf(address), words.suffix, " ",
-                            braced(words.count, 0), ", [$", words.count + 1, "];"),
+                            braced(words.count, 0), ", [$", words.count + 1, constant, "];"),
                      constraints, /*hasSideEffects=*/true);
   Value *raw = ir.CreateCall(code, operands);
   SmallVector<Value *> got;
@@ -295,7 +315,8 @@ void KernelEmitter::store(ArrayRef<Value *> parts, Value *address, Value *isOn) 
     return;
   }
   Words words = wordsOf(ir, bytes);
-  SmallVector<Value *> operands = {isOn, ir.CreatePtrToInt(address, ir.getInt64Ty())};
+  auto [base, constant] = splitAddress(ir, address);
+  SmallVector<Value *> operands = {isOn, base};
   append_range(operands, toWords(ir, parts, words));
   std::string constraints = "b,l";
   SmallVector<Type *> types;
@@ -303,10 +324,10 @@ void KernelEmitter::store(ArrayRef<Value *> parts, Value *address, Value *isOn) 
     types.push_back(operand->getType());
   for (unsigned i = 0; i < words.count; ++i)
     constraints += concat(",", words.constraint);
-  InlineAsm *code = InlineAsm::get(
-      FunctionType::get(ir.getVoidTy(), types, false),
-      concat("@$0 st", spaceOf(address), words.suffix, " [$1], ", braced(words.count, 2), ";"),
-      constraints + ",~{memory}", /*hasSideEffects=*/true);
+  InlineAsm *code = InlineAsm::get(FunctionType::get(ir.getVoidTy(), types, false),
+                                   concat("@$0 st", spaceOf(address), words.suffix, " [$1",
+                                          constant, "], ", braced(words.count, 2), ";"),
+                                   constraints + ",~{memory}", /*hasSideEffects=*/true);
   ir.CreateCall(code, operands);
 }
 

@@ -222,6 +222,13 @@ void KernelEmitter::emitScalar(mlir::Operation *op) {
     scalars[extract.getResult()] = tiles[extract.getTensor()][0];
     return;
   }
+  if (auto make = dyn_cast<mlir::tensor::FromElementsOp>(op)) {
+    if (make.getElements().size() != 1)
+      return refuse(op, "makes a tile of several scalars; make tiles of one and combine them");
+    tiles[make.getResult()] =
+        Tile(threadsOf(make.getType()).registers(), scalars.lookup(make.getElements().front()));
+    return;
+  }
   SmallVector<Lanes> operands;
   for (mlir::Value operand : op->getOperands()) {
     if (isa<mlir::TensorType, mlir::MemRefType>(operand.getType()))

@@ -139,6 +139,7 @@ private:
   void emitConvert(sm::ConvertOp convert);
   bool convertByShuffles(sm::ConvertOp convert, const ThreadLayout &from, const ThreadLayout &to,
                          int64_t sharedCost);
+  void rearrange(sm::ConvertOp convert, const ThreadLayout &from, const ThreadLayout &to);
   void convertByMemory(sm::ConvertOp convert, const ThreadLayout &from, const ThreadLayout &to,
                        llvm::ArrayRef<int64_t> strides, int64_t elements);
 
