@@ -1,7 +1,10 @@
 // Runs a GEMM of CUTLASS on the virtual GPU and compares it with a host reference:
 //
 //   GemmRunner gemm.so gemm.ptx [--hopper] [--threads N] [--completion 0|1|2] [--seed N]
-//     M,N,K[,MULTIPROCESSORS[,SPLITS]]…
+//     [--check LIST] M,N,K[,MULTIPROCESSORS[,SPLITS]]…
+//
+// An option counts for the shapes after it. With --check (all; off ends it) whatever the
+// checks report is printed, and is a failure.
 //
 // gemm.so is gemm.cu, compiled by nvcc; its functions prepare the parameters. What
 // CUTLASS asks of the CUDA runtime and the driver while it does so is answered by the
@@ -150,6 +153,22 @@ struct Runner {
   uint32_t threads = 1;
   int completion = 0;
   uint64_t seed = 0;
+  std::string checks = "off";
+  size_t findings = 0;
+
+  int start(const tilewright_vgpu_config &config, const void *const *arguments, char **error) {
+    if (checks == "off")
+      return tilewright_vgpu_launch(module, kernel.c_str(), &config, arguments, 1, error);
+    size_t found = 0;
+    char *report = nullptr;
+    const int code = tilewright_vgpu_launch_checked(module, kernel.c_str(), &config, arguments, 1,
+                                                    checks.c_str(), "text", &found, &report, error);
+    if (found != 0)
+      std::fprintf(stderr, "%s\n", report);
+    tilewright_vgpu_free_error(report);
+    findings += found;
+    return code;
+  }
 
   /// With whole numbers every sum is exact in f32, so results must be equal to the
   /// bit; with others they must be within the error of summing in f32.
@@ -191,7 +210,7 @@ struct Runner {
     const void *arguments[] = {launch.parameters};
     char *error = nullptr;
     const auto begin = std::chrono::steady_clock::now();
-    if (tilewright_vgpu_launch(module, kernel.c_str(), &config, arguments, 1, &error) != 0)
+    if (start(config, arguments, &error) != 0)
       fail(error);
     const double milliseconds =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
@@ -232,13 +251,13 @@ struct Runner {
         if (!isFine && wrong++ == 0)
           std::fprintf(stderr, "at (%zu, %zu): expected %.9g, got %.9g\n", r, col, expected, got);
       }
-    std::printf(
-        "%dx%dx%d grid %ux%ux%u cluster %ux%ux%u block %u shared %u %s%s: %zu wrong of %zu, "
-        "%.0f %% of the bound, %.0f ms\n",
-        shape.m, shape.n, shape.k, config.grid[0], config.grid[1], config.grid[2],
-        config.cluster[0], config.cluster[1], config.cluster[2], config.block[0],
-        config.dynamic_shared_bytes, isWhole ? "whole" : "real", isHopper ? " hopper" : "", wrong,
-        m * n, 100 * worst, milliseconds);
+    std::printf("%dx%dx%d grid %ux%ux%u cluster %ux%ux%u block %u shared %u %s%s checks %s: %zu "
+                "wrong of %zu, "
+                "%.0f %% of the bound, %.0f ms\n",
+                shape.m, shape.n, shape.k, config.grid[0], config.grid[1], config.grid[2],
+                config.cluster[0], config.cluster[1], config.cluster[2], config.block[0],
+                config.dynamic_shared_bytes, isWhole ? "whole" : "real", isHopper ? " hopper" : "",
+                checks.c_str(), wrong, m * n, 100 * worst, milliseconds);
     if (wrong != 0)
       fail("results are wrong");
   }
@@ -256,8 +275,8 @@ std::string entryOf(const std::string &text) {
 
 int main(int argc, char **argv) {
   if (argc < 4)
-    fail(
-        "usage: GemmRunner gemm.so gemm.ptx [--hopper] [--threads N] M,N,K[,PROCESSORS[,SPLITS]]…");
+    fail("usage: GemmRunner gemm.so gemm.ptx [--hopper] [--threads N] [--completion 0|1|2] "
+         "[--seed N] [--check LIST] M,N,K[,PROCESSORS[,SPLITS]]…");
   void *library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
   if (!library)
     fail(dlerror());
@@ -294,6 +313,10 @@ int main(int argc, char **argv) {
       runner.threads = static_cast<uint32_t>(std::atoi(argv[++i]));
       continue;
     }
+    if (std::strcmp(argv[i], "--check") == 0 && i + 1 < argc) {
+      runner.checks = argv[++i];
+      continue;
+    }
     Shape shape;
     if (std::sscanf(argv[i], "%d,%d,%d,%d,%d", &shape.m, &shape.n, &shape.k, &shape.multiprocessors,
                     &shape.splits) < 3)
@@ -302,5 +325,7 @@ int main(int argc, char **argv) {
       runner.run(shape, isWhole);
   }
   tilewright_vgpu_unload(runner.module);
+  if (runner.findings != 0)
+    fail("the checks report " + std::to_string(runner.findings) + " places");
   return 0;
 }

@@ -37,6 +37,15 @@ public:
       return true;
     return !lanes.empty() && knowsLane(warp, lane, epoch);
   }
+  /// Whether what one of the lanes of `mask` did in `epoch` is known, whichever it is.
+  bool knowsOneOf(uint32_t warp, uint32_t mask, uint32_t epoch) const {
+    if (warp < warps.size() && warps[warp] >= epoch)
+      return true;
+    for (const LaneEpoch &known : lanes)
+      if (known.warp == warp && known.epoch >= epoch && (known.mask & mask) != 0)
+        return true;
+    return false;
+  }
   bool knowsForeign(uint64_t block, uint32_t warp, uint32_t lane, uint32_t epoch) const;
   /// Whether phase `phase` of the mbarrier with number `slot` is known to be over.
   bool knowsPhase(uint32_t slot, uint64_t phase) const {

@@ -58,8 +58,11 @@ bool Detector::knows(const Actor &actor, const Clock &clock, const Touch &earlie
         return true;
       continue;
     }
+    // Of wgmma every lane that waited can tell; of others, the lanes that issued it.
+    const auto epoch = static_cast<uint32_t>(mark.epoch);
     const uint32_t witness = isOfLane ? lane : static_cast<uint32_t>(std::countr_zero(mark.mask));
-    if (clock.knows(mark.warp, witness, static_cast<uint32_t>(mark.epoch)))
+    if (operation.group == GroupKind::matrix ? clock.knowsOneOf(mark.warp, mark.mask, epoch)
+                                             : clock.knows(mark.warp, witness, epoch))
       return true;
     const uint32_t waited = isOfLane ? 1u << lane : mark.mask;
     if (mark.warp == actor.warp.groupIndex && nowLanes != 0 && (nowLanes & ~waited) == 0 &&

@@ -324,12 +324,15 @@ void Detector::asynchronous(const SyncEvent &event, WarpState &warp) {
     AsyncState *operation = operationOf(id);
     if (!operation)
       continue;
+    // Groups are a thread's own: others that execute the wait have not waited for this.
+    const uint32_t waited =
+        operation->group == GroupKind::matrix ? event.mask : event.mask & operation->mask;
     operation->completions.push_back(
-        {false, event.isReadOnly, warp.groupIndex, event.mask, warp.epoch});
+        {false, event.isReadOnly, warp.groupIndex, waited, warp.epoch});
     if (operation->writesGlobal && launch.hasOtherGroups) {
       std::lock_guard lock(launch.mutex);
       launch.finished[static_cast<uint32_t>(id)].push_back(
-          {warp.block->linear, warp.index, event.mask, warp.epoch, event.isReadOnly});
+          {warp.block->linear, warp.index, waited, warp.epoch, event.isReadOnly});
     }
   }
 }
