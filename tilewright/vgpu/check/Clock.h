@@ -81,9 +81,21 @@ struct Knowledge {
   // By fence.proxy.async: ordered before asynchronous accesses to shared memory, to global memory.
   Clock fenced, fencedGlobal;
   Clock released; // by fence.proxy.tensormap.release
-  Clock acquired; // by fence.proxy.tensormap.acquire, of what was released
-  Clock inits;    // by fence.mbarrier_init: mbarriers that were initialised
+  /// By fence.proxy.tensormap.acquire, of what was released: for the map at an address, or
+  /// for all (0).
+  struct Acquired {
+    uint64_t address = 0;
+    Clock clock;
+  };
+  std::vector<Acquired> acquired;
+  Clock inits; // by fence.mbarrier_init: mbarriers that were initialised
 
+  Clock &acquiredAt(uint64_t address) {
+    for (Acquired &one : acquired)
+      if (one.address == address)
+        return one.clock;
+    return acquired.emplace_back(Acquired{address, {}}).clock;
+  }
   void join(const Knowledge &other) {
     base.join(other.base);
     if (!other.fenced.isEmpty())
@@ -92,8 +104,8 @@ struct Knowledge {
       fencedGlobal.join(other.fencedGlobal);
     if (!other.released.isEmpty())
       released.join(other.released);
-    if (!other.acquired.isEmpty())
-      acquired.join(other.acquired);
+    for (const Acquired &one : other.acquired)
+      acquiredAt(one.address).join(one.clock);
     if (!other.inits.isEmpty())
       inits.join(other.inits);
   }

@@ -92,14 +92,17 @@ Detector::Ordering Detector::orderOf(const Actor &actor, const Touch &earlier, u
                                                         : lanes == 1u << earlierLane)
                    : lanes == actor.warp.allLanes;
   isBefore = isBefore || knows(actor, actor.knowledge->base, earlier, byte, lanes);
-  const Clock *needed = nullptr;
-  if (now.accessProxy() == Proxy::async && earlier.accessProxy() == Proxy::generic)
-    needed = inShared ? &actor.knowledge->fenced : &actor.knowledge->fencedGlobal;
-  else if (now.accessProxy() == Proxy::tensormap && earlier.accessProxy() == Proxy::generic)
-    needed = &actor.knowledge->acquired;
-  if (!needed)
+  if (now.accessProxy() == Proxy::tensormap && earlier.accessProxy() == Proxy::generic) {
+    for (const Knowledge::Acquired &one : actor.knowledge->acquired)
+      if ((one.address == 0 || one.address == currentRun->address) &&
+          knows(actor, one.clock, earlier, byte, 0))
+        return Ordering::ordered;
+    return isBefore ? Ordering::unfenced : Ordering::unordered;
+  }
+  if (now.accessProxy() != Proxy::async || earlier.accessProxy() != Proxy::generic)
     return isBefore ? Ordering::ordered : Ordering::unordered;
-  if (knows(actor, *needed, earlier, byte, 0))
+  const Clock &needed = inShared ? actor.knowledge->fenced : actor.knowledge->fencedGlobal;
+  if (knows(actor, needed, earlier, byte, 0))
     return Ordering::ordered;
   return isBefore ? Ordering::unfenced : Ordering::unordered;
 }
