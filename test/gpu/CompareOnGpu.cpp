@@ -50,6 +50,9 @@ public:
   /// What went wrong or was found, or "".
   std::string run(const std::string &name, const std::vector<void *> &buffers, uint64_t seed) {
     const nvptx::KernelInfo &kernel = kernels.at(name);
+    // Nothing to compute, and nothing to launch: the driver leaves such a step out.
+    if (llvm::is_contained(kernel.grid, 0))
+      return "";
     tilewright_vgpu_config config = {};
     for (size_t i = 0; i < 3; ++i) {
       config.grid[i] = static_cast<uint32_t>(kernel.grid[i]);
@@ -86,6 +89,32 @@ private:
   std::unique_ptr<tilewright_vgpu_module, Unload> module;
   std::map<std::string, nvptx::KernelInfo> kernels;
 };
+
+/// Functions that have no code on GPUs yet. Everything else must have.
+bool isKnownRefusal(const std::string &message) {
+  static const std::vector<std::string> known = {"'math.sin' of f64",
+                                                 "'math.cos' of f64",
+                                                 "'math.tan' of f64",
+                                                 "'math.powf' of f64",
+                                                 "'math.atan2' of f64",
+                                                 "'complex.pow' of",
+                                                 "'complex.atan2' of",
+                                                 "'complex.tanh' of",
+                                                 "'complex.tan' of",
+                                                 "'complex.log1p' of",
+                                                 "'complex.expm1' of",
+                                                 "'complex.exp' of complex<f64>",
+                                                 "'complex.log' of complex<f64>",
+                                                 "'complex.sqrt' of complex<f64>",
+                                                 "'complex.rsqrt' of complex<f64>",
+                                                 "'complex.sin' of complex<f64>",
+                                                 "'complex.cos' of complex<f64>",
+                                                 "'complex.sign' of complex<f64>",
+                                                 "'complex.div' of complex<f64>",
+                                                 "'complex.abs' of complex<f64>"};
+  return llvm::any_of(
+      known, [&](const std::string &name) { return message.find(name) != std::string::npos; });
+}
 
 /// Runs the launches of @main; anything else in it is evaluated by nobody, so says so.
 std::string runLaunches(mlir::ModuleOp module, VirtualGpu &gpu, const RuntimeValues &inputs,
@@ -159,7 +188,7 @@ std::string compareWithTiled(const std::string &text, uint64_t seed, bool edges,
                           exec::ExecDialect, TileDialect, sm::SmDialect>();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &mlirContext);
   if (!module)
-    return concat("does not parse: ", complaints);
+    return "does not parse";
   auto main = module->lookupSymbol<mlir::func::FuncOp>("main");
   interpret::Context context;
   std::mt19937_64 random(seed);
@@ -199,8 +228,16 @@ std::string compareWithTiled(const std::string &text, uint64_t seed, bool edges,
   if (edges && solved.find("exec.launch") == std::string::npos)
     return "no kernel";
   auto code = nvptx::generateCode(*module, *chip);
-  if (!code.isOk())
-    return concat(std::move(code).takeStatus().message(), "\n", solved);
+  if (!code.isOk()) {
+    const Status status = std::move(code).takeStatus();
+    // Refused by name: README.md has the table.
+    if (status.error() == Error::gpuScalarOp) {
+      if (std::getenv("TILEWRIGHT_TEST_REFUSED"))
+        llvm::errs() << "refused: " << status.message().substr(0, 120) << "\n";
+      return isKnownRefusal(std::string(status.message())) ? "" : std::string(status.message());
+    }
+    return concat(status.message(), "\n", solved);
+  }
   VirtualGpu gpu;
   if (std::string problem = VirtualGpu::load(*code, name, gpu); !problem.empty())
     return concat(problem, " on ", name, "\n", solved);

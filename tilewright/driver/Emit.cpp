@@ -337,6 +337,10 @@ Status Emitter::emitOp(Operation &op, artifact::Block &into) {
     step.action = action;
     step.name = "copy";
   } else if (auto launch = dyn_cast<exec::LaunchOp>(op)) {
+    // A GPU launches no empty grid.
+    if (const auto &gpu = facts.lookup(launch.getKernel()).gpu;
+        gpu && llvm::is_contained(gpu->grid, 0u))
+      return {};
     emitLaunch(launch, step);
   } else if (auto call = dyn_cast<exec::LibraryOp>(op)) {
     TILEWRIGHT_TRY(emitLibrary(call, step));
