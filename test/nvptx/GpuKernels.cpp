@@ -4,6 +4,7 @@
 #include "tilewright/interpret/EvaluateTile.h"
 #include "tilewright/interpret/TileScalars.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/transform/tile/Passes.h"
 #include "tilewright/vgpu/include/tilewright_vgpu.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -14,7 +15,9 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 
 #include <cmath>
 #include <cstring>
@@ -131,10 +134,34 @@ static std::string difference(const Tensor &got, const Tensor &expected, double 
   return "";
 }
 
+/// The number of an element type in CUtensorMapDataType.
+static uint32_t tensorMapType(mlir::Type type) {
+  return type.isF16() ? 6 : type.isBF16() ? 9 : type.isF32() ? 7 : 0;
+}
+
 std::string compareWithEvaluator(std::string_view text, std::string_view chipName,
                                  const Comparison &comparison) {
   const Chip &chip = *chipNamed(chipName);
   mlir::OwningOpRef<mlir::ModuleOp> module = parse(text);
+  // A tile.kernel is evaluated as it is, and gets its roles afterwards.
+  interpret::Context evaluation;
+  std::mt19937_64 random(comparison.seed);
+  std::vector<Tensor> inputs;
+  std::optional<Result<std::vector<Tensor>>> expectedOfTile;
+  if (auto kernels = module->getOps<tile::KernelOp>(); !kernels.empty()) {
+    tile::KernelOp kernel = *kernels.begin();
+    for (mlir::Value input : kernel.getInputs())
+      inputs.push_back(randomTensor(mlir::cast<mlir::MemRefType>(input.getType()), random,
+                                    comparison, evaluation));
+    expectedOfTile.emplace(interpret::evaluateKernel(kernel, inputs, evaluation));
+    attachTarget(*module, chip);
+    mlir::PassManager passes(&context());
+    passes.addPass(tile::createTilePipelinePass());
+    if (mlir::failed(passes.run(*module)) || mlir::failed(mlir::verify(*module)))
+      return "tile-pipeline fails";
+    if (module->getOps<sm::KernelOp>().empty())
+      return "tile-pipeline leaves the kernel as it is";
+  }
   sm::KernelOp kernel = *module->getOps<sm::KernelOp>().begin();
   Result<GpuCode> code = generateCode(*module, chip);
   if (!code.isOk())
@@ -146,18 +173,20 @@ std::string compareWithEvaluator(std::string_view text, std::string_view chipNam
     Result<Assembled> made = assembler->assemble(code->ptx, chip);
     if (!made.isOk())
       return std::move(made).takeStatus().toString();
+    if (made->kernels[0].spillStoreBytes != 0)
+      return concat("ptxas spills ", made->kernels[0].spillStoreBytes, " bytes");
     if (Status status = checkLaunch(chip, info.name, info.threads, made->kernels[0].registers);
         !status.isOk())
       return status.toString();
   }
 
-  interpret::Context evaluation;
-  std::mt19937_64 random(comparison.seed);
-  std::vector<Tensor> inputs;
-  for (mlir::Value input : kernel.getInputs())
-    inputs.push_back(randomTensor(mlir::cast<mlir::MemRefType>(input.getType()), random, comparison,
-                                  evaluation));
-  Result<std::vector<Tensor>> expected = interpret::evaluateKernel(kernel, inputs, evaluation);
+  if (!expectedOfTile)
+    for (mlir::Value input : kernel.getInputs())
+      inputs.push_back(randomTensor(mlir::cast<mlir::MemRefType>(input.getType()), random,
+                                    comparison, evaluation));
+  Result<std::vector<Tensor>> expected =
+      expectedOfTile ? *std::move(expectedOfTile)
+                     : interpret::evaluateKernel(kernel, inputs, evaluation);
   if (!expected.isOk())
     return concat("the evaluator: ", std::move(expected).takeStatus().toString());
 
@@ -184,6 +213,19 @@ std::string compareWithEvaluator(std::string_view text, std::string_view chipNam
     memory.push_back(std::make_unique<Memory>(output.byteCount()));
   for (const auto &piece : memory)
     arguments.push_back(&piece->data);
+  std::vector<std::unique_ptr<Memory>> maps;
+  for (const TensorMapInfo &map : info.tensorMaps) {
+    maps.push_back(std::make_unique<Memory>(128));
+    std::vector<uint64_t> dims(map.dims.begin(), map.dims.end()),
+        strides(map.byteStrides.begin(), map.byteStrides.end());
+    std::vector<uint32_t> box(map.box.begin(), map.box.end()), ones(map.dims.size(), 1);
+    if (tilewright_vgpu_encode_tensor_map(maps.back()->data, tensorMapType(map.elementType),
+                                          uint32_t(dims.size()), memory[size_t(map.argument)]->data,
+                                          dims.data(), strides.data(), box.data(), ones.data(),
+                                          /*swizzle=*/3, 0, &error) != 0)
+      return fail("making a tensor map");
+    arguments.push_back(maps.back()->data);
+  }
   tilewright_vgpu_config config = {};
   for (size_t dim = 0; dim < 3; ++dim)
     config.grid[dim] = uint32_t(info.grid[dim]);
@@ -191,6 +233,7 @@ std::string compareWithEvaluator(std::string_view text, std::string_view chipNam
   config.block[1] = config.block[2] = 1;
   config.dynamic_shared_bytes = uint32_t(info.sharedBytes);
   config.seed = comparison.seed;
+  config.completion = comparison.completion;
   size_t findings = 0;
   char *report = nullptr;
   int failed =

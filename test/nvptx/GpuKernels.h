@@ -25,9 +25,11 @@ struct Comparison {
   double range = 4;
   /// Integers of the inputs are in [0, below), if that is not 0: for indices.
   int64_t below = 0;
+  /// When copies and products are done: 0 at once, 1 as late as can be, 2 at random.
+  int completion = 0;
 };
 
-/// Runs the first kernel of the text on random inputs. Gives what is wrong, or "".
+/// Runs the first kernel of the text on random inputs. A tile.kernel must be one that `tile-pipeline` gives roles. Gives what is wrong, or "".
 std::string compareWithEvaluator(std::string_view text, std::string_view chip,
                                  const Comparison &comparison = {});
 

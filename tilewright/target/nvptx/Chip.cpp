@@ -47,6 +47,39 @@ static ArrayRef<StringRef> matrixTypes(const Chip &chip) {
                                  : ArrayRef<StringRef>(blackwell);
 }
 
+/// What schedules and costs are made of: see Rates.def.
+static DictionaryAttr ratesOf(Builder &builder, const Chip &chip) {
+  NamedAttrList rates;
+  auto set = [&](NamedAttrList &list, StringRef name, int64_t value) {
+    if (value != 0)
+      list.set(name, builder.getI64IntegerAttr(value));
+  };
+#define TILEWRIGHT_GPU_RATES(name, f16, tf32, f8, s8, f4, matrixLatency, copyLatency, shared, l2,  \
+                             memory, cluster, movesRegisters, tensorColumns)                       \
+  if (chip.name == name) {                                                                         \
+    NamedAttrList products;                                                                        \
+    set(products, "f16", f16);                                                                     \
+    set(products, "bf16", f16);                                                                    \
+    set(products, "tf32", tf32);                                                                   \
+    set(products, "f8", f8);                                                                       \
+    set(products, "s8", s8);                                                                       \
+    set(products, "f4", f4);                                                                       \
+    rates.set("products", products.getDictionary(builder.getContext()));                           \
+    set(rates, "matrix_latency", matrixLatency);                                                   \
+    set(rates, "copy_latency", copyLatency);                                                       \
+    set(rates, "shared_bytes_per_cycle", shared);                                                  \
+    set(rates, "l2_bytes_per_cycle", l2);                                                          \
+    set(rates, "memory_bytes_per_cycle", memory);                                                  \
+    set(rates, "cluster", cluster);                                                                \
+    set(rates, "moves_registers", movesRegisters);                                                 \
+    set(rates, "tensor_columns", tensorColumns);                                                   \
+  }
+#include "tilewright/target/nvptx/Rates.def"
+  rates.set("matrix_unit",
+            builder.getStringAttr(StringRef(chip.matrix.data(), chip.matrix.size())));
+  return rates.getDictionary(builder.getContext());
+}
+
 void attachTarget(ModuleOp module, const Chip &chip) {
   Builder builder(module.getContext());
   auto string = [&](std::string_view text) -> Attribute {
@@ -72,6 +105,7 @@ void attachTarget(ModuleOp module, const Chip &chip) {
       builder.getNamedAttr("max_cluster", number(chip.maxCluster)),
       builder.getNamedAttr("sector_bytes", number(chip.sectorBytes)),
       builder.getNamedAttr("matrix", builder.getDictionaryAttr(matrix)),
+      builder.getNamedAttr("rates", ratesOf(builder, chip)),
   };
   module->setAttr(exec::ExecDialect::targetAttr, builder.getDictionaryAttr(entries));
 }

@@ -18,6 +18,15 @@ struct CodegenOptions {
   std::function<void(std::string_view text)> dump;
 };
 
+/// A tensor as the copy engine sees it, dimension 0 the contiguous one; lines of 128 bytes,
+/// swizzled, zero outside.
+struct TensorMapInfo {
+  int64_t argument = 0; // of the kernel's memrefs
+  mlir::Type elementType;
+  std::vector<int64_t> dims, byteStrides, box;
+  bool operator==(const TensorMapInfo &) const = default;
+};
+
 /// One sm.kernel: how it is launched.
 struct KernelInfo {
   std::string name;   // in the module
@@ -25,6 +34,8 @@ struct KernelInfo {
   std::array<int64_t, 3> grid = {1, 1, 1}, cluster = {1, 1, 1};
   int64_t threads = 32; // of a CTA
   int64_t sharedBytes = 0;
+  /// Parameters after the pointers, 128 bytes each.
+  std::vector<TensorMapInfo> tensorMaps;
 };
 
 struct GpuCode {

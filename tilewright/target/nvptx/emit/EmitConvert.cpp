@@ -236,7 +236,7 @@ bool KernelEmitter::convertByShuffles(sm::ConvertOp convert, const ThreadLayout 
     return false;
   ArrayRef<int64_t> shape = type.getShape();
   const Elements source(from, shape), target(to, shape);
-  const auto warps = size_t(kernel.getWarps());
+  const auto warps = size_t(warpCount());
   std::vector<Route> routes(to.registers());
   for (size_t warp = 0; warp < warps; ++warp) {
     DenseMap<int64_t, std::pair<int64_t, int64_t>> holders; // first lane and register

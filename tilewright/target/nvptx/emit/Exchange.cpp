@@ -54,19 +54,25 @@ KernelEmitter::Partial KernelEmitter::shuffled(const Partial &partial,
 
 // --- Shared memory ---
 
-static void barrier(IRBuilder<> &ir) {
-  ir.CreateIntrinsic(ir.getVoidTy(), Intrinsic::nvvm_barrier_cta_sync_aligned_all,
-                     {ir.getInt32(0)});
+void KernelEmitter::barrier() {
+  IRBuilder<> &ir = b.ir;
+  // Barrier 0 is the whole CTA's; a role has one of its own.
+  if (currentRole)
+    ir.CreateIntrinsic(ir.getVoidTy(), Intrinsic::nvvm_barrier_cta_sync_aligned_count,
+                       {i32(1 + firstWarp / 4), i32(warpCount() * chip.warpSize)});
+  else
+    ir.CreateIntrinsic(ir.getVoidTy(), Intrinsic::nvvm_barrier_cta_sync_aligned_all,
+                       {ir.getInt32(0)});
 }
 
 void KernelEmitter::beginSharedWrites() {
   if (mayBeRead)
-    barrier(b.ir);
+    barrier();
   mayBeRead = false;
 }
 
 void KernelEmitter::beginSharedReads() {
-  barrier(b.ir);
+  barrier();
   mayBeRead = true;
 }
 
@@ -83,7 +89,7 @@ KernelEmitter::exchangeWarps(ArrayRef<Partial> mine, const ThreadLayout &threads
                              mlir::Operation *user) {
   IRBuilder<> &ir = b.ir;
   // A row for each warp, in it a place for each lane whose value is its own.
-  const auto warps = static_cast<int64_t>(kernel.getWarps());
+  const int64_t warps = warpCount();
   int64_t places = 1;
   Value *place = i32(0), *owner = i32(0);
   for (const sm::IndexTerm &term : laneDigits) {

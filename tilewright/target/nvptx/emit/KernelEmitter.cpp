@@ -40,6 +40,9 @@ void KernelEmitter::emit(KernelInfo &info) {
                                         " takes at most ", chip.maxThreads, "; take fewer warps")));
   SmallVector<Type *> parameters(kernel.getNumInputs() + kernel.getOutputs().size(),
                                  ir.getPtrTy(1));
+  const size_t pointers = parameters.size();
+  planCopies();
+  parameters.append(tensorMaps.size(), ir.getPtrTy());
   function = Function::Create(FunctionType::get(ir.getVoidTy(), parameters, false),
                               Function::ExternalLinkage, info.symbol, b.module);
   function->setCallingConv(CallingConv::PTX_Kernel);
@@ -47,12 +50,23 @@ void KernelEmitter::emit(KernelInfo &info) {
   function->addFnAttr("nvvm.reqntid", concat(info.threads));
   for (auto [argument, value] :
        zip_equal(kernel.getBlock().getArguments().drop_front(kernel.getGrid().size()),
-                 make_pointer_range(function->args()))) {
+                 make_pointer_range(
+                     make_range(function->arg_begin(), function->arg_begin() + pointers)))) {
     // What the runtime allocates starts at multiples of more than this.
     function->addParamAttr(value->getArgNo(),
                            Attribute::getWithAlignment(ir.getContext(), Align(16)));
     memory[argument] = value;
   }
+  for (size_t i = 0; i < tensorMaps.size(); ++i) {
+    const auto argument = unsigned(pointers + i);
+    function->addParamAttr(argument, Attribute::getWithByValType(
+                                         ir.getContext(), ArrayType::get(ir.getInt8Ty(), 128)));
+    function->addParamAttr(argument, Attribute::getWithAlignment(ir.getContext(), Align(64)));
+    // The engine reads it where it is; nobody writes it.
+    function->addParamAttr(argument, Attribute::get(ir.getContext(), "nvvm.grid_constant"));
+  }
+  info.tensorMaps = tensorMaps;
+  planRoles(info);
   BasicBlock *first = BasicBlock::Create(ir.getContext(), "", function);
   BasicBlock *body = BasicBlock::Create(ir.getContext(), "", function);
   ir.SetInsertPoint(first);
@@ -62,7 +76,13 @@ void KernelEmitter::emit(KernelInfo &info) {
     return ir.CreateIntrinsic(ir.getInt32Ty(), Intrinsic::nvvm_read_ptx_sreg_tid_x, {});
   });
   emitCoordinates(info);
+  for (sm::ChannelOp channel : kernel.getBody().getOps<sm::ChannelOp>())
+    declareChannel(channel);
+  initializeChannels();
   emitOps(kernel.getBlock());
+  // Others of the cluster may still arrive at barriers of this CTA.
+  if (!channels.empty() && clusterSize() > 1)
+    waitForAll();
   ir.CreateRetVoid();
   info.sharedBytes = shared.bytes();
   b.fail(shared.check(chip));
@@ -81,20 +101,30 @@ void KernelEmitter::emitCoordinates(KernelInfo &info) {
     return ir.CreateZExt(ir.CreateIntrinsic(ir.getInt32Ty(), ids[dim], {}), ir.getInt64Ty(), "",
                          true);
   };
+  // A point is run by a cluster, whose CTAs lie along x.
   std::array<int64_t, 3> cluster = kernel.getClusterSizes();
-  if (cluster != std::array<int64_t, 3>{1, 1, 1})
-    return refuse(kernel, "has a cluster of several CTAs, which the GPU target does not take yet; "
-                          "compile it without");
+  if (cluster[1] != 1 || cluster[2] != 1 || cluster[0] > chip.maxCluster)
+    return refuse(kernel, concat("has a cluster of ", cluster[0], "x", cluster[1], "x", cluster[2],
+                                 " CTAs, and the GPU target takes up to ", chip.maxCluster,
+                                 " in one dimension on ", chip.name));
+  info.cluster = cluster;
+  if (cluster[0] > 1)
+    function->addFnAttr("nvvm.cluster_dim", concat(cluster[0], ",1,1"));
   // The last coordinate is the fastest. Three coordinates are the hardware's own.
   bool isDirect = grid.size() <= 3;
   for (size_t i = 0; i + 1 < grid.size(); ++i)
     isDirect &= grid[i] <= mostElsewhere;
-  isDirect &= grid.empty() || grid.back() <= mostAlongX;
+  isDirect &= grid.empty() || grid.back() * cluster[0] <= mostAlongX;
+  if (cluster[0] > 1 && (!isDirect || grid.empty()))
+    return refuse(kernel, "has a cluster and a grid that is none of the hardware's");
   if (isDirect) {
     for (size_t i = 0; i < grid.size(); ++i) {
       const size_t dim = grid.size() - 1 - i;
-      info.grid[dim] = grid[i];
-      scalars[kernel.getCoordinates()[i]] = {grid[i] == 1 ? b.i64(0) : read(unsigned(dim))};
+      info.grid[dim] = grid[i] * cluster[dim];
+      scalars[kernel.getCoordinates()[i]] = {
+          grid[i] == 1       ? b.i64(0)
+          : cluster[dim] > 1 ? ir.CreateUDiv(read(unsigned(dim)), b.i64(cluster[dim]))
+                             : read(unsigned(dim))};
     }
     return;
   }
@@ -135,15 +165,30 @@ Value *KernelEmitter::once(function_ref<Value *()> emit) {
   return emit();
 }
 
+int64_t KernelEmitter::warpCount() {
+  return int64_t(currentRole ? currentRole.getWarps() : kernel.getWarps());
+}
+
+int64_t KernelEmitter::clusterSize() { return kernel.getClusterSizes()[0]; }
+
+Value *KernelEmitter::ctaRank() {
+  return b.ir.CreateIntrinsic(b.ir.getInt32Ty(), Intrinsic::nvvm_read_ptx_sreg_cluster_ctarank, {});
+}
+
 Value *KernelEmitter::axis(Axis axis) {
   return axis == Axis::lane ? b.ir.CreateAnd(thread, i32(chip.warpSize - 1))
                             : b.ir.CreateLShr(thread, i32(Log2_64(uint64_t(chip.warpSize))));
 }
 
 Value *KernelEmitter::digitOf(const sm::IndexTerm &term) {
+  if (term.axis == Axis::cta) {
+    Value *digit = term.stride == 1 ? ctaRank() : b.ir.CreateUDiv(ctaRank(), i32(term.stride));
+    return term.stride * term.size >= clusterSize() ? digit
+                                                    : b.ir.CreateURem(digit, i32(term.size));
+  }
   // Lanes are the low bits of the thread's number, so digits of both axes are digits of it.
   const int64_t stride = term.axis == Axis::lane ? term.stride : term.stride * chip.warpSize;
-  const int64_t end = int64_t(kernel.getWarps()) * chip.warpSize;
+  const int64_t end = warpCount() * chip.warpSize;
   Value *digit = stride == 1 ? thread : b.ir.CreateUDiv(thread, i32(stride));
   return stride * term.size >= end ? digit : b.ir.CreateURem(digit, i32(term.size));
 }
@@ -180,7 +225,7 @@ const ThreadLayout &KernelEmitter::threadsOf(mlir::Type type) {
   }
   threads.isFirst = once([&]() -> Value * {
     Value *all = nullptr;
-    for (Axis axis : {Axis::lane, Axis::warp})
+    for (Axis axis : {Axis::lane, Axis::warp, Axis::cta})
       for (const sm::IndexTerm &term : threads.copies(axis)) {
         Value *isZero = b.ir.CreateICmpEQ(digitOf(term), i32(0));
         all = all ? b.ir.CreateAnd(all, isZero) : isZero;
@@ -198,6 +243,10 @@ void KernelEmitter::emitOps(mlir::Block &block) {
 }
 
 void KernelEmitter::emitOp(mlir::Operation *op) {
+  // A product goes on until somebody but the next product needs it.
+  if (!isa<sm::MmaOp, mlir::scf::ForOp>(op))
+    for (mlir::Value operand : op->getOperands())
+      settle(operand);
   TypeSwitch<mlir::Operation *>(op)
       .Case([&](tile::LoadOp op) { emitLoad(op); })
       .Case([&](tile::StoreOp op) { emitStore(op); })
@@ -209,6 +258,14 @@ void KernelEmitter::emitOp(mlir::Operation *op) {
       .Case([&](tile::ScanOp op) { emitScan(op); })
       .Case([&](tile::DotOp op) { emitDot(op); })
       .Case([&](sm::ConvertOp op) { emitConvert(op); })
+      .Case([&](sm::ChannelOp) {})
+      .Case([&](sm::RoleOp op) { emitRole(op); })
+      .Case([&](sm::AcquireOp op) { emitAcquire(op); })
+      .Case([&](sm::PublishOp op) { emitPublish(op); })
+      .Case([&](sm::TakeOp op) { emitTake(op); })
+      .Case([&](sm::FreeOp op) { emitFree(op); })
+      .Case([&](sm::CopyOp op) { emitCopy(op); })
+      .Case([&](sm::MmaOp op) { emitMma(op); })
       .Case([&](mlir::scf::ForOp op) { emitFor(op); })
       .Case([&](mlir::scf::IfOp op) { emitIf(op); })
       .Default([&](mlir::Operation *op) { emitScalar(op); });
@@ -410,6 +467,9 @@ void KernelEmitter::emitFor(mlir::scf::ForOp loop) {
     carried.back()->addIncoming(init, before);
   }
   scalars[loop.getInductionVar()] = {iv};
+  for (auto [argument, init] : zip_equal(loop.getRegionIterArgs(), loop.getInitArgs()))
+    if (inFlight.contains(init))
+      inFlight.insert(argument);
   assign(loop.getRegionIterArgs(), loop.getInitArgs(), to_vector_of<Value *>(carried));
   // The iteration before may be reading.
   const bool readBefore = mayBeRead;
@@ -432,6 +492,10 @@ void KernelEmitter::emitFor(mlir::scf::ForOp loop) {
     results.push_back(phi);
   }
   assign(loop.getResults(), loop.getInitArgs(), results);
+  for (auto [result, value] :
+       zip_equal(loop.getResults(), loop.getBody()->getTerminator()->getOperands()))
+    if (inFlight.contains(value))
+      inFlight.insert(result);
 }
 
 void KernelEmitter::emitIf(mlir::scf::IfOp branch) {

@@ -10,8 +10,21 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
+
+#include <deque>
 
 namespace tilewright::nvptx {
+
+/// An order for values as keys; which one does not matter.
+struct CompareCursors {
+  bool operator()(const std::pair<mlir::Value, unsigned> &left,
+                  const std::pair<mlir::Value, unsigned> &right) const {
+    return std::pair(left.first.getAsOpaquePointer(), left.second) <
+           std::pair(right.first.getAsOpaquePointer(), right.second);
+  }
+};
 
 using lanes::LaneBuilder;
 using lanes::Lanes;
@@ -143,6 +156,71 @@ private:
   void convertByMemory(sm::ConvertOp convert, const ThreadLayout &from, const ThreadLayout &to,
                        llvm::ArrayRef<int64_t> strides, int64_t elements);
 
+  // --- Roles and channels (EmitRoles.cpp) ---
+  /// A channel in shared memory: its slots, and for each slot a barrier that says it is full and
+  /// one that says it is empty.
+  struct ChannelState {
+    int64_t depth = 0, slotBytes = 0;
+    llvm::SmallVector<int64_t> offsets; // of the buffers in a slot
+    llvm::SmallVector<sm::RoleOp> drainers;
+    SharedMemory::Buffer slots, barriers;
+  };
+  /// Which slot is next, and the parity of its phase: two variables of a thread.
+  struct Cursor {
+    llvm::Value *slot, *phase;
+  };
+  enum class CursorKind : unsigned { fill, drain, free };
+  /// A buffer of a slot: its address and the barrier that copies into it complete.
+  struct BufferPlace {
+    llvm::Value *address, *barrier; // i32
+  };
+  void planRoles(KernelInfo &info);
+  void declareChannel(sm::ChannelOp op);
+  void initializeChannels();
+  /// All threads of the cluster meet.
+  void waitForAll();
+  void emitRole(sm::RoleOp role);
+  void emitAcquire(sm::AcquireOp op);
+  void emitPublish(sm::PublishOp op);
+  void emitTake(sm::TakeOp op);
+  void emitFree(sm::FreeOp op);
+  Cursor &cursorOf(mlir::Value channel, CursorKind kind);
+  void advance(Cursor &cursor, int64_t depth);
+  llvm::Value *barrierOf(ChannelState &state, llvm::Value *slot, bool isEmpty);
+  void waitBarrier(llvm::Value *barrier, llvm::Value *phase, bool isRemote);
+  void giveBuffers(mlir::ResultRange results, ChannelState &state, llvm::Value *slot);
+  llvm::Value *assembly(llvm::Type *result, const llvm::Twine &text, const llvm::Twine &constraints,
+                        llvm::ArrayRef<llvm::Value *> operands);
+  llvm::Value *sharedAddress(llvm::Value *pointer);
+  /// Warps that run what is being emitted.
+  int64_t warpCount();
+  int64_t clusterSize();
+  llvm::Value *ctaRank();
+  /// Waits for the threads that run what is being emitted.
+  void barrier();
+
+  // --- The copy engine (EmitCopies.cpp) ---
+  /// A copy as boxes: `boxes` of `line` elements by `boxRows` rows.
+  struct CopyPlan {
+    size_t map = 0;
+    int64_t boxes = 1, boxBytes = 0, boxRows = 0, line = 0;
+    /// Elements that CTAs of the cluster are apart in memory; 0 where they have the same.
+    int64_t innerPerCta = 0, outerPerCta = 0;
+    bool isMulticast = false;
+  };
+  void planCopies();
+  std::optional<CopyPlan> planCopy(sm::CopyOp copy);
+  void emitCopy(sm::CopyOp copy);
+
+  // --- Matrix instructions (EmitProducts.cpp) ---
+  void emitMma(sm::MmaOp mma);
+  /// Waits until so many products at most are under way.
+  void waitProducts(int64_t left);
+  /// Waits for a tile that a product is computing.
+  void settle(mlir::Value value);
+  static bool reads(sm::MmaOp mma, mlir::Value channel);
+  static int64_t clusterDigit(const sm::Layout &layout, size_t dim);
+
   // --- Common ---
   const ThreadLayout &threadsOf(mlir::Type type);
   llvm::Value *axis(sm::Axis axis);
@@ -166,6 +244,18 @@ private:
   llvm::DenseMap<mlir::Value, llvm::Value *> memory;
   llvm::DenseMap<sm::LayoutAttr, std::unique_ptr<ThreadLayout>> threadLayouts;
   std::map<std::pair<const ThreadLayout *, std::vector<int64_t>>, llvm::Value *> threadOffsets;
+  std::vector<TensorMapInfo> tensorMaps;
+  llvm::DenseMap<mlir::Operation *, CopyPlan> copyPlans;
+  llvm::MapVector<mlir::Value, ChannelState> channels;
+  llvm::DenseMap<mlir::Value, BufferPlace> buffers;
+  /// Of the role that is being emitted: cursors, and for each slot that it holds the products that
+  /// were issued after the slot's last reader.
+  std::map<std::pair<mlir::Value, unsigned>, Cursor, CompareCursors> cursors;
+  llvm::MapVector<mlir::Value, std::deque<int64_t>> taken;
+  llvm::DenseSet<mlir::Value> inFlight;
+  sm::RoleOp currentRole;
+  int64_t firstWarp = 0, launchRegisters = 0;
+  bool changesRegisters = false;
   /// Whether a thread may still read shared memory that was written before the last barrier.
   bool mayBeRead = false;
 };

@@ -1,0 +1,146 @@
+// Matrix products with roles: from a tile.kernel through tile-pipeline to PTX, on the virtual GPU
+// with all checks on, against the evaluator.
+#include "GpuKernels.h"
+
+#include "tilewright/support/Concat.h"
+
+#include "gtest/gtest.h"
+
+namespace tilewright::nvptx {
+namespace {
+
+/// A product with a tile, as tile-fusions writes it; `b` is stored as [n, k] where `rhsTransposed`,
+/// and `a` as [k, m] where `lhsTransposed`.
+struct Shape {
+  int64_t m, n, k;
+  int64_t tileM, tileN, tileK = 64;
+  std::string element = "f16", result = "f32";
+  bool lhsTransposed = false, rhsTransposed = false;
+  std::string epilogue = "none";
+};
+
+std::string program(const Shape &s) {
+  auto ceil = [](int64_t a, int64_t c) { return (a + c - 1) / c; };
+  std::string sumType = s.element == "i8" ? "i32" : "f32";
+  std::string zero = s.element == "i8" ? "0" : "0.0";
+  std::string lhsMemory = s.lhsTransposed ? concat(s.k, "x", s.m) : concat(s.m, "x", s.k);
+  std::string rhsMemory = s.rhsTransposed ? concat(s.n, "x", s.k) : concat(s.k, "x", s.n);
+  std::string lhsTile =
+      s.lhsTransposed ? concat(s.tileK, "x", s.tileM) : concat(s.tileM, "x", s.tileK);
+  std::string rhsTile =
+      s.rhsTransposed ? concat(s.tileN, "x", s.tileK) : concat(s.tileK, "x", s.tileN);
+  std::string tile = concat(s.tileM, "x", s.tileN);
+  std::string text = concat(
+      "tile.kernel @gemm grid [", ceil(s.m, s.tileM), ", ", ceil(s.n, s.tileN), "] inputs 3 {\n",
+      "^bb0(%i: index, %j: index, %a: memref<", lhsMemory, "x", s.element, ">, %b: memref<",
+      rhsMemory, "x", s.element, ">, %bias: memref<", s.n, "x", sumType, ">, %d: memref<", s.m, "x",
+      s.n, "x", s.result, ">):\n",
+      "  %c0 = arith.constant 0 : index\n  %c1 = arith.constant 1 : index\n  %steps = "
+      "arith.constant ",
+      ceil(s.k, s.tileK), " : index\n", "  %pad = arith.constant ", zero, " : ", s.element, "\n",
+      "  %m = affine.apply affine_map<(d0) -> (d0 * ", s.tileM,
+      ")>(%i)\n  %n = affine.apply affine_map<(d0) -> (d0 * ", s.tileN, ")>(%j)\n",
+      "  %zero = tile.map() : () -> tensor<", tile, "x", sumType, "> {\n    %cst = arith.constant ",
+      zero, " : ", sumType, "\n    tile.yield %cst : ", sumType, "\n  }\n",
+      "  %sum = scf.for %s = %c0 to %steps step %c1 iter_args(%acc = %zero) -> tensor<", tile, "x",
+      sumType, "> {\n", "    %k = affine.apply affine_map<(d0) -> (d0 * ", s.tileK, ")>(%s)\n",
+      "    %x0 = tile.load %a[", s.lhsTransposed ? "%k, %m" : "%m, %k",
+      "] padding %pad : ", s.element, " in_bounds [false, false] : memref<", lhsMemory, "x",
+      s.element, "> -> tensor<", lhsTile, "x", s.element, ">\n", "    %y0 = tile.load %b[",
+      s.rhsTransposed ? "%n, %k" : "%k, %n", "] padding %pad : ", s.element,
+      " in_bounds [false, false] : memref<", rhsMemory, "x", s.element, "> -> tensor<", rhsTile,
+      "x", s.element, ">\n");
+  std::string x = "%x0", y = "%y0";
+  if (s.lhsTransposed) {
+    text += concat("    %x1 = tile.view %x0 affine_map<(i, j) -> (j, i)> : tensor<", lhsTile, "x",
+                   s.element, "> -> tensor<", s.tileM, "x", s.tileK, "x", s.element, ">\n");
+    x = "%x1";
+  }
+  if (s.rhsTransposed) {
+    text += concat("    %y1 = tile.view %y0 affine_map<(i, j) -> (j, i)> : tensor<", rhsTile, "x",
+                   s.element, "> -> tensor<", s.tileK, "x", s.tileN, "x", s.element, ">\n");
+    y = "%y1";
+  }
+  text +=
+      concat("    %p = tile.dot ", x, ", ", y, ", %acc : tensor<", s.tileM, "x", s.tileK, "x",
+             s.element, ">, tensor<", s.tileK, "x", s.tileN, "x", s.element, "> -> tensor<", tile,
+             "x", sumType, ">\n    scf.yield %p : tensor<", tile, "x", sumType, ">\n  }\n");
+  std::string value = "%sum";
+  if (s.epilogue == "bias") {
+    text += concat(
+        "  %pb = arith.constant ", zero, " : ", sumType,
+        "\n  %z = tile.load %bias[%n] padding %pb : ", sumType, " in_bounds [false] : memref<", s.n,
+        "x", sumType, "> -> tensor<", s.tileN, "x", sumType,
+        ">\n  %w = tile.view %z affine_map<(r, c) -> (c)> : tensor<", s.tileN, "x", sumType,
+        "> -> tensor<", tile, "x", sumType, ">\n  %e = tile.map(%sum, %w) : (tensor<", tile, "x",
+        sumType, ">, tensor<", tile, "x", sumType, ">) -> tensor<", tile, "x", sumType,
+        "> {\n  ^bb0(%u: f32, %v: f32):\n    %q = arith.addf %u, %v : f32\n    %h = arith.constant "
+        "0.0 : f32\n    %o = arith.maximumf %q, %h : f32\n    tile.yield %o : f32\n  }\n");
+    value = "%e";
+  }
+  if (s.result != sumType) {
+    text += concat("  %r = tile.map(", value, ") : (tensor<", tile, "x", sumType, ">) -> tensor<",
+                   tile, "x", s.result, "> {\n  ^bb0(%u: ", sumType,
+                   "):\n    %t = arith.truncf %u : ", sumType, " to ", s.result,
+                   "\n    tile.yield %t : ", s.result, "\n  }\n");
+    value = "%r";
+  }
+  text += concat("  tile.store ", value, ", %d[%m, %n] in_bounds [false, false] : tensor<", tile,
+                 "x", s.result, ">, memref<", s.m, "x", s.n, "x", s.result, ">\n}\n");
+  return text;
+}
+
+/// Sums of products are in another order than the evaluator's, and cut off where the tensor core
+/// does.
+std::string run(const Shape &shape, int completion = 0, uint64_t seed = 1) {
+  Comparison comparison;
+  comparison.seed = seed;
+  comparison.completion = completion;
+  comparison.range = 1;
+  comparison.tolerance = shape.result == "f32" ? 1e-4 : 2e-3;
+  return compareWithEvaluator(program(shape), "sm_90a", comparison);
+}
+
+TEST(Products, OneTile) { EXPECT_EQ(run({64, 64, 64, 64, 64}), ""); }
+
+TEST(Products, SlotsComeRound) {
+  EXPECT_EQ(run({128, 128, 640, 128, 128}), "");
+  EXPECT_EQ(run({128, 128, 640, 128, 128}, 1), "");
+  EXPECT_EQ(run({128, 128, 640, 128, 128}, 2, 3), "");
+}
+
+TEST(Products, AllOrdersOfOperands) {
+  for (bool lhs : {false, true})
+    for (bool rhs : {false, true}) {
+      Shape shape{128, 192, 128, 128, 64};
+      shape.lhsTransposed = lhs;
+      shape.rhsTransposed = rhs;
+      EXPECT_EQ(run(shape), "") << lhs << rhs;
+    }
+}
+
+TEST(Products, RaggedSizes) {
+  EXPECT_EQ(run({200, 136, 72, 128, 128}), "");
+  EXPECT_EQ(run({8, 8, 8, 16, 16}), "") << "a tile of more than the matrix";
+  EXPECT_EQ(run({72, 264, 328, 64, 128}, 2), "");
+}
+
+TEST(Products, OfBfloat) { EXPECT_EQ(run({128, 128, 256, 128, 128, 64, "bf16", "bf16"}), ""); }
+
+TEST(Products, WithBiasAndHalfResult) {
+  EXPECT_EQ(run({136, 200, 192, 64, 128, 64, "f16", "f16", false, false, "bias"}), "");
+}
+
+/// Two CTAs share the columns: the rhs is multicast, half by each.
+TEST(Products, InClusters) {
+  EXPECT_EQ(run({512, 256, 320, 256, 256}), "");
+  EXPECT_EQ(run({512, 256, 320, 256, 256}, 1), "");
+  EXPECT_EQ(run({512, 256, 320, 256, 256}, 2, 5), "");
+}
+
+TEST(Products, InClustersWithBias) {
+  EXPECT_EQ(run({400, 256, 200, 256, 256, 64, "f16", "f16", false, true, "bias"}, 2), "");
+}
+
+} // namespace
+} // namespace tilewright::nvptx

@@ -1,0 +1,167 @@
+// Copies by the copy engine (TMA): boxes of a tensor map into swizzled lines of shared memory.
+#include "tilewright/target/nvptx/emit/KernelEmitter.h"
+
+#include "tilewright/support/Concat.h"
+
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+using namespace llvm;
+
+namespace tilewright::nvptx {
+
+using sm::Axis;
+
+/// A dimension of a buffer as the copy engine sees it: lines of `inner` elements that lie `stride`
+/// apart, `outer` times, in each of `ctas` CTAs.
+struct BufferDim {
+  int64_t ctas = 1, outer = 1, stride = 0, inner = 1, innerStride = 1;
+  int64_t perCta() const { return outer * inner; }
+};
+
+/// The digits of a dimension: CTAs, then offsets, of which runs that go on from each other are one.
+static std::optional<BufferDim> readDim(ArrayRef<sm::Digit> digits) {
+  BufferDim dim;
+  SmallVector<sm::Digit> offsets;
+  for (const sm::Digit &digit : digits) {
+    if (digit.axis == Axis::cta && offsets.empty() && dim.ctas == 1)
+      dim.ctas = digit.size;
+    else if (digit.axis == Axis::offset && !offsets.empty() &&
+             offsets.back().stride == digit.size * digit.stride)
+      offsets.back() = {offsets.back().size * digit.size, Axis::offset, digit.stride};
+    else if (digit.axis == Axis::offset)
+      offsets.push_back(digit);
+    else
+      return std::nullopt;
+  }
+  if (offsets.empty() || offsets.size() > 2)
+    return std::nullopt;
+  dim.inner = offsets.back().size;
+  dim.innerStride = offsets.back().stride;
+  if (offsets.size() == 2) {
+    dim.outer = offsets.front().size;
+    dim.stride = offsets.front().stride;
+  }
+  return dim;
+}
+
+std::optional<KernelEmitter::CopyPlan> KernelEmitter::planCopy(sm::CopyOp copy) {
+  auto no = [&](std::string_view why) -> std::optional<CopyPlan> {
+    refuse(copy, why);
+    return std::nullopt;
+  };
+  auto buffer =
+      copy.getTarget() ? dyn_cast<sm::BufferType>(copy.getTarget().getType()) : sm::BufferType();
+  auto memoryType = dyn_cast<mlir::MemRefType>(copy.getSource().getType());
+  if (copy.getEngine() != sm::Engine::tma || !buffer || !memoryType ||
+      buffer.getShape().size() != 2)
+    return no("is no copy by tma of a matrix from memory to a buffer, which is what the GPU target "
+              "takes");
+  const sm::Layout &layout = buffer.getLayout().getValue();
+  const int64_t bytes = buffer.getElementType().getIntOrFloatBitWidth() / 8,
+                line = 128 / std::max<int64_t>(bytes, 1);
+  const size_t rank = memoryType.getShape().size();
+  // The dimension that is contiguous in memory, and the other one.
+  const size_t in = copy.getTransposed() ? 0 : 1, out = 1 - in;
+  std::optional<BufferDim> inner = readDim(layout.getDims()[in]),
+                           outer = readDim(layout.getDims()[out]);
+  SmallVector<sm::Flip> swizzle;
+  for (unsigned bit = 0; bit < 3; ++bit)
+    swizzle.push_back({Axis::offset, int64_t(Log2_64(uint64_t(line))) + bit, Axis::offset,
+                       int64_t(Log2_64(uint64_t(std::max<int64_t>(16 / bytes, 1)))) + bit});
+  if (!inner || !outer || inner->innerStride != 1 || inner->inner != line ||
+      outer->innerStride != line || outer->outer != 1 || layout.getFlips() != ArrayRef(swizzle))
+    return no(concat("fills a buffer that is not of lines of 128 bytes, swizzled: ", layout.str()));
+  CopyPlan plan;
+  const int64_t copies = layout.copyCount(Axis::cta);
+  if (copies * inner->ctas * outer->ctas != clusterSize() ||
+      (copies > 1 && copies != clusterSize()) || outer->inner % copies != 0)
+    return no(concat("has a layout for other CTAs than the cluster's ", clusterSize(), ": ",
+                     layout.str()));
+  plan.isMulticast = copies > 1;
+  plan.boxRows = outer->inner / copies;
+  if (plan.boxRows > 256)
+    return no(concat("has ", plan.boxRows, " rows, and a box has at most 256"));
+  plan.boxes = inner->outer;
+  plan.boxBytes = inner->stride * bytes;
+  plan.line = line;
+
+  plan.innerPerCta = inner->ctas > 1 ? inner->perCta() : 0;
+  plan.outerPerCta = outer->ctas > 1 ? outer->perCta() : 0;
+  // The map: dimension 0 is the contiguous one.
+  TensorMapInfo map;
+  map.argument =
+      cast<mlir::BlockArgument>(copy.getSource()).getArgNumber() - int64_t(kernel.getGrid().size());
+  map.elementType = buffer.getElementType();
+  int64_t stride = bytes;
+  for (size_t dim = rank; dim-- > 0;) {
+    map.dims.push_back(memoryType.getShape()[dim]);
+    map.box.push_back(dim == rank - 1 ? line : dim == rank - 2 ? plan.boxRows : 1);
+    if (dim + 1 < rank)
+      map.byteStrides.push_back(stride);
+    stride *= memoryType.getShape()[dim];
+  }
+  auto found = llvm::find(tensorMaps, map);
+  plan.map = size_t(found - tensorMaps.begin());
+  if (found == tensorMaps.end())
+    tensorMaps.push_back(map);
+  return plan;
+}
+
+void KernelEmitter::planCopies() {
+  kernel.getBody().walk([&](sm::CopyOp copy) {
+    if (std::optional<CopyPlan> plan = planCopy(copy))
+      copyPlans[copy] = *plan;
+  });
+}
+
+void KernelEmitter::emitCopy(sm::CopyOp copy) {
+  IRBuilder<> &ir = b.ir;
+  auto found = copyPlans.find(copy);
+  if (found == copyPlans.end())
+    return; // refused before
+  const CopyPlan &plan = found->second;
+  BufferPlace place = buffers[copy.getTarget()];
+  // Coordinates from the contiguous dimension on, in 32 bits: the engine takes no more.
+  SmallVector<Value *> at;
+  for (mlir::Value offset : reverse(copy.getSourceOffsets()))
+    at.push_back(ir.CreateTrunc(scalars.lookup(offset).value, ir.getInt32Ty()));
+  Value *rank = clusterSize() > 1 ? ctaRank() : nullptr;
+  if (plan.innerPerCta)
+    at[0] = ir.CreateAdd(at[0], ir.CreateMul(rank, i32(plan.innerPerCta)));
+  if (plan.outerPerCta)
+    at[1] = ir.CreateAdd(at[1], ir.CreateMul(rank, i32(plan.outerPerCta)));
+  Value *address = place.address;
+  if (plan.isMulticast) {
+    // Each CTA brings its share of the rows to all.
+    Value *rows = ir.CreateMul(rank, i32(plan.boxRows));
+    at[1] = ir.CreateAdd(at[1], rows);
+    address = ir.CreateAdd(address, ir.CreateMul(rows, i32(128)));
+  }
+  std::string coordinates;
+  for (size_t i = 0; i < at.size(); ++i)
+    coordinates += concat(i ? ", $" : "$", 3 + i);
+  std::string constraints = "r,l,r";
+  for (size_t i = 0; i < at.size(); ++i)
+    constraints += ",r";
+  std::string text = concat(
+      "cp.async.bulk.tensor.", at.size(), "d.shared::cluster.global.mbarrier::complete_tx::bytes",
+      plan.isMulticast ? ".multicast::cluster" : "", " [$0], [$1, {", coordinates, "}], [$2]");
+  if (plan.isMulticast) {
+    text += concat(", $", 3 + at.size());
+    constraints += ",h";
+  }
+  Value *map = function->getArg(
+      unsigned(kernel.getBlock().getNumArguments() - kernel.getGrid().size() + plan.map));
+  for (int64_t box = 0; box < plan.boxes; ++box) {
+    SmallVector<Value *> operands{box ? ir.CreateAdd(address, i32(box * plan.boxBytes)) : address,
+                                  map, place.barrier};
+    append_range(operands, at);
+    if (box)
+      operands[3] = ir.CreateAdd(at[0], i32(box * plan.line));
+    if (plan.isMulticast)
+      operands.push_back(ir.getInt16(uint16_t((1 << clusterSize()) - 1)));
+    assembly(ir.getVoidTy(), text + ";", constraints + ",~{memory}", operands);
+  }
+}
+
+} // namespace tilewright::nvptx

@@ -1,0 +1,206 @@
+// Matrix instructions of a group of warps (wgmma): operands in shared memory by descriptors, the
+// accumulator in registers.
+#include "tilewright/target/nvptx/emit/KernelEmitter.h"
+
+#include "tilewright/support/Concat.h"
+
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+using namespace llvm;
+
+namespace tilewright::nvptx {
+
+using sm::Axis;
+
+namespace {
+
+/// How a descriptor walks through an operand, in units of 16 bytes where it is a distance.
+struct OperandWalk {
+  bool kInner = true;
+  int64_t lead = 0;  // between lines that go on along M or N, where those are contiguous
+  int64_t step = 0;  // from one instruction's K to the next
+  int64_t block = 0; // from 64 rows to the next
+};
+
+/// Reads the walk from a buffer's layout. `own` is its dimension of M or N.
+std::optional<OperandWalk> walkOf(sm::BufferType buffer, size_t own) {
+  const sm::Layout &layout = buffer.getLayout().getValue();
+  const int64_t bytes = buffer.getElementType().getIntOrFloatBitWidth() / 8, line = 128 / bytes;
+  const sm::Layout::Digits &rows = layout.getDims()[own], &depth = layout.getDims()[1 - own];
+  if (rows.empty() || depth.empty() || layout.getFlips().size() != 3)
+    return std::nullopt;
+  OperandWalk walk;
+  walk.kInner = depth.back().axis == Axis::offset && depth.back().stride == 1;
+  if (walk.kInner) {
+    if (rows.back().stride != line)
+      return std::nullopt;
+    walk.step = 32 / 16;
+    walk.block = 64 * 128 / 16;
+    return walk;
+  }
+  if (rows.back().stride != 1 || rows.back().size != line || depth.back().stride != line)
+    return std::nullopt;
+  if (rows.size() > 1 && rows[rows.size() - 2].axis == Axis::offset)
+    walk.lead = rows[rows.size() - 2].stride * bytes / 16;
+  walk.step = (32 / bytes) * 128 / 16;
+  walk.block = walk.lead;
+  return walk;
+}
+
+/// The instruction's names for a product of these elements.
+struct Kind {
+  const char *types; // "f32.f16.f16"
+  int64_t depth;     // of one instruction
+  bool hasOrder;     // takes operands contiguous along M or N
+  bool hasSigns;     // takes factors of -1
+};
+std::optional<Kind> kindOf(mlir::Type element, mlir::Type sum) {
+  if (element.isF16() && sum.isF32())
+    return Kind{"f32.f16.f16", 16, true, true};
+  if (element.isBF16() && sum.isF32())
+    return Kind{"f32.bf16.bf16", 16, true, true};
+  if (isa<mlir::Float8E4M3FNType>(element) && sum.isF32())
+    return Kind{"f32.e4m3.e4m3", 32, false, true};
+  if (isa<mlir::Float8E5M2Type>(element) && sum.isF32())
+    return Kind{"f32.e5m2.e5m2", 32, false, true};
+  if (element.isInteger(8) && sum.isInteger(32))
+    return Kind{"s32.s8.s8", 32, false, false};
+  return std::nullopt;
+}
+
+} // namespace
+
+void KernelEmitter::emitMma(sm::MmaOp mma) {
+  IRBuilder<> &ir = b.ir;
+  auto lhs = dyn_cast<sm::BufferType>(mma.getLhs().getType()),
+       rhs = dyn_cast<sm::BufferType>(mma.getRhs().getType());
+  if (mma.getAtom() != sm::Atom::wgmma || chip.matrix != "wgmma" || !lhs || !rhs)
+    return refuse(mma,
+                  "is no wgmma with both operands in buffers, which is what the GPU target takes");
+  auto type = cast<mlir::RankedTensorType>(mma.getResult().getType());
+  std::optional<Kind> kind = kindOf(lhs.getElementType(), type.getElementType());
+  std::optional<OperandWalk> a = walkOf(lhs, 0), c = walkOf(rhs, 1);
+  if (!kind || lhs.getElementType() != rhs.getElementType())
+    return refuse(mma, "multiplies types that wgmma does not take");
+  if (!a || !c || (!kind->hasOrder && (!a->kInner || !c->kInner)))
+    return refuse(
+        mma, concat("has operands that wgmma does not take: ", lhs.getLayout().getValue().str(),
+                    " and ", rhs.getLayout().getValue().str()));
+  const sm::Layout &layout = sm::layoutOf(type).getValue();
+  const int64_t registers = layout.extent(Axis::reg), groups = layout.extent(Axis::group);
+  const int64_t rows = layout.cover(0) / clusterDigit(layout, 0) / groups,
+                columns = layout.cover(1) / clusterDigit(layout, 1);
+  const int64_t blocks = rows / 64, perBlock = columns / 2;
+  const int64_t depth = lhs.getLayout().getValue().cover(1);
+  if (rows % 64 != 0 || columns % 8 != 0 || columns > 256 || registers != blocks * perBlock ||
+      depth % kind->depth != 0 || currentRole == sm::RoleOp() ||
+      int64_t(currentRole.getWarps()) != 4 * groups)
+    return refuse(mma, concat("has an accumulator that is none of wgmma's: ", layout.str()));
+
+  // Where this group's rows begin.
+  auto descriptor = [&](mlir::Value buffer, const OperandWalk &walk) {
+    Value *start = ir.CreateLShr(buffers[buffer].address, 4);
+    return ir.CreateOr(ir.CreateAnd(start, i32(0x3FFF)), i32(walk.lead << 16));
+  };
+  Value *low = descriptor(mma.getLhs(), *a), *lowRhs = descriptor(mma.getRhs(), *c);
+  if (groups > 1) {
+    Value *group = once([&]() -> Value * { return ir.CreateLShr(thread, i32(7)); });
+    low = ir.CreateAdd(low, ir.CreateMul(group, i32(a->block * blocks)));
+  }
+
+  // All instructions in one piece of assembly: the accumulator goes in and out once, so that
+  // nothing but these instructions touches its registers on the way.
+  const bool isFirst = !mma.getAcc();
+  const bool isInteger = type.getElementType().isInteger();
+  std::string text = "{\n.reg .b64 a, c;\n.reg .b32 al, cl;\n.reg .pred on, off;\nsetp.eq.b32 on, "
+                     "0, 0;\nsetp.ne.b32 off, 0, 0;\n"
+                     "wgmma.fence.sync.aligned;\n";
+  const size_t lhsOperand = size_t(registers), rhsOperand = size_t(registers) + 1;
+  for (int64_t step = 0; step < depth / kind->depth; ++step)
+    for (int64_t block = 0; block < blocks; ++block) {
+      text += concat("add.u32 al, $", lhsOperand, ", ", a->step * step + a->block * block, ";\n");
+      text += concat("add.u32 cl, $", rhsOperand, ", ", c->step * step, ";\n");
+      // Eight rows (or steps of K) are 1024 bytes; 128-byte swizzle.
+      text += "mov.b64 a, {al, 0x40000040};\nmov.b64 c, {cl, 0x40000040};\n";
+      text += concat("wgmma.mma_async.sync.aligned.m64n", columns, "k", kind->depth, ".",
+                     kind->types, " {");
+      for (int64_t i = 0; i < perBlock; ++i)
+        text += concat(i ? ", $" : "$", block * perBlock + i);
+      text += concat("}, a, c, ", isFirst && step == 0 ? "off" : "on");
+      if (kind->hasSigns)
+        text += ", 1, 1";
+      if (kind->hasOrder)
+        text += concat(", ", a->kInner ? 0 : 1, ", ", c->kInner ? 0 : 1);
+      text += ";\n";
+    }
+  text += "wgmma.commit_group.sync.aligned;\n}";
+
+  Type *element = b.computeType(type.getElementType());
+  SmallVector<Type *> outputs(size_t(registers), element);
+  Type *result = registers == 1 ? element : StructType::get(ir.getContext(), outputs);
+  std::string constraints;
+  for (int64_t i = 0; i < registers; ++i)
+    constraints += concat(i ? "," : "", isFirst ? "=&" : "=", isInteger ? "r" : "f");
+  constraints += ",r,r";
+  SmallVector<Value *> operands{low, lowRhs};
+  if (!isFirst) {
+    for (int64_t i = 0; i < registers; ++i)
+      constraints += concat(",", i);
+    for (Lanes value : tiles[mma.getAcc()])
+      operands.push_back(value.value);
+  }
+  Value *sum = assembly(result, text, constraints + ",~{memory}", operands);
+  Tile tile;
+  for (unsigned i = 0; i < registers; ++i)
+    tile.push_back({ir.CreateExtractValue(sum, i)});
+  tiles[mma.getResult()] = std::move(tile);
+  inFlight.insert(mma.getResult());
+  // Slots whose readers were issued before this one.
+  for (auto &[channel, held] : taken)
+    for (size_t i = 0; i < held.size(); ++i)
+      if (!reads(mma, channel) || i + 1 < held.size())
+        ++held[i];
+}
+
+bool KernelEmitter::reads(sm::MmaOp mma, mlir::Value channel) {
+  for (mlir::Value operand : {mma.getLhs(), mma.getRhs()})
+    if (auto take = operand.getDefiningOp<sm::TakeOp>(); take && take.getChannel() == channel)
+      return true;
+  return false;
+}
+
+void KernelEmitter::waitProducts(int64_t left) {
+  assembly(b.ir.getVoidTy(), concat("wgmma.wait_group.sync.aligned ", left, ";"), "~{memory}", {});
+}
+
+void KernelEmitter::settle(mlir::Value value) {
+  if (!inFlight.contains(value))
+    return;
+  inFlight.erase(value);
+  // The registers go through the wait, so that nothing reads them before it.
+  Tile &tile = tiles[value];
+  std::string constraints;
+  SmallVector<Type *> types;
+  SmallVector<Value *> operands;
+  for (size_t i = 0; i < tile.size(); ++i) {
+    constraints += concat(i ? "," : "", "=", tile[i].value->getType()->isIntegerTy() ? "r" : "f");
+    types.push_back(tile[i].value->getType());
+    operands.push_back(tile[i].value);
+  }
+  for (size_t i = 0; i < tile.size(); ++i)
+    constraints += concat(",", i);
+  Value *all = assembly(StructType::get(b.ir.getContext(), types),
+                        "wgmma.wait_group.sync.aligned 0;", constraints + ",~{memory}", operands);
+  for (unsigned i = 0; i < tile.size(); ++i)
+    tile[i].value = b.ir.CreateExtractValue(all, i);
+}
+
+int64_t KernelEmitter::clusterDigit(const sm::Layout &layout, size_t dim) {
+  int64_t size = 1;
+  for (const sm::Digit &digit : layout.getDims()[dim])
+    if (digit.axis == Axis::cta)
+      size *= digit.size;
+  return size;
+}
+
+} // namespace tilewright::nvptx

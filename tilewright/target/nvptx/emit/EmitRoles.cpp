@@ -1,0 +1,277 @@
+// Roles and channels: which warps run what, and the barriers between them. All that a program in
+// `sm` leaves unsaid is decided here: phases, transaction bytes, who arrives where.
+#include "tilewright/target/nvptx/emit/KernelEmitter.h"
+
+#include "tilewright/support/Concat.h"
+
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+using namespace llvm;
+
+namespace tilewright::nvptx {
+
+/// Warps that wgmma and setmaxnreg take as one.
+constexpr int64_t groupWarps = 4;
+
+Value *KernelEmitter::assembly(Type *result, const Twine &text, const Twine &constraints,
+                               ArrayRef<Value *> operands) {
+  SmallVector<Type *> types;
+  for (Value *operand : operands)
+    types.push_back(operand->getType());
+  FunctionType *type = FunctionType::get(result, types, false);
+  CallInst *call = b.ir.CreateCall(
+      type, InlineAsm::get(type, text.str(), constraints.str(), /*hasSideEffects=*/true), operands);
+  // Threads of a warp come to it together or not at all: no copy of it goes into one side of a
+  // branch.
+  call->addFnAttr(Attribute::Convergent);
+  call->addFnAttr(Attribute::NoUnwind);
+  return call;
+}
+
+Value *KernelEmitter::sharedAddress(Value *pointer) {
+  return b.ir.CreatePtrToInt(pointer, b.ir.getInt32Ty());
+}
+
+// --- Channels ---
+
+void KernelEmitter::declareChannel(sm::ChannelOp op) {
+  ChannelState state;
+  state.depth = int64_t(op.getDepth());
+  if (op.getFilled() != 0)
+    return refuse(op,
+                  "has slots that are full at the start, which the GPU target does not take yet");
+  for (sm::BufferType buffer : op.getType().getBuffers()) {
+    if (buffer.getSpace() != sm::Space::shared)
+      return refuse(op,
+                    concat("has a buffer in tensor memory, which ", chip.name, " does not have"));
+    state.offsets.push_back(state.slotBytes);
+    // A swizzle repeats every 1024 bytes.
+    state.slotBytes += int64_t(alignTo(uint64_t(buffer.getBytes()), 1024));
+  }
+  for (mlir::Operation *user : op->getUsers()) {
+    auto role = user->getParentOfType<sm::RoleOp>();
+    if (isa<sm::TakeOp>(user) && !is_contained(state.drainers, role))
+      state.drainers.push_back(role);
+  }
+  state.slots = shared.allocate(state.depth * state.slotBytes, 1024, op);
+  state.barriers = shared.allocate(state.depth * 16, 8, op);
+  channels[op.getResult()] = std::move(state);
+}
+
+void KernelEmitter::initializeChannels() {
+  IRBuilder<> &ir = b.ir;
+  if (channels.empty())
+    return;
+  BasicBlock *initialize = BasicBlock::Create(ir.getContext(), "", function),
+             *after = BasicBlock::Create(ir.getContext(), "", function);
+  ir.CreateCondBr(ir.CreateICmpEQ(thread, i32(0)), initialize, after);
+  ir.SetInsertPoint(initialize);
+  for (auto &[value, state] : channels) {
+    // Each group that drains arrives once, in every CTA that fills its slots.
+    int64_t arrivals = 0;
+    for (sm::RoleOp role : state.drainers)
+      arrivals += (int64_t(role.getWarps()) + groupWarps - 1) / groupWarps;
+    for (int64_t slot = 0; slot < state.depth; ++slot)
+      for (auto [kind, count] : {std::pair<int64_t, int64_t>(0, 1), {1, arrivals * clusterSize()}})
+        ir.CreateIntrinsic(
+            ir.getVoidTy(), Intrinsic::nvvm_mbarrier_init_shared,
+            {shared.address(state.barriers, (kind * state.depth + slot) * 8), i32(count)});
+  }
+  assembly(ir.getVoidTy(), "fence.mbarrier_init.release.cluster;", "~{memory}", {});
+  ir.CreateBr(after);
+  ir.SetInsertPoint(after);
+  // Nobody arrives before the barriers are there, in no CTA.
+  waitForAll();
+}
+
+void KernelEmitter::waitForAll() {
+  IRBuilder<> &ir = b.ir;
+  if (clusterSize() > 1)
+    assembly(ir.getVoidTy(), "barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;",
+             "~{memory}", {});
+  else
+    ir.CreateIntrinsic(ir.getVoidTy(), Intrinsic::nvvm_barrier_cta_sync_all, {i32(0)});
+}
+
+KernelEmitter::Cursor &KernelEmitter::cursorOf(mlir::Value channel, CursorKind kind) {
+  auto [found, isNew] = cursors.try_emplace({channel, unsigned(kind)});
+  if (!isNew)
+    return found->second;
+  IRBuilder<> &ir = b.ir;
+  IRBuilderBase::InsertPointGuard guard(ir);
+  ir.SetInsertPoint(function->getEntryBlock().getTerminator());
+  // The first round of a filler finds every slot free: it waits for the phase before the first.
+  found->second = {ir.CreateAlloca(ir.getInt32Ty()), ir.CreateAlloca(ir.getInt32Ty())};
+  ir.CreateStore(i32(0), found->second.slot);
+  ir.CreateStore(i32(kind == CursorKind::fill ? 1 : 0), found->second.phase);
+  return found->second;
+}
+
+void KernelEmitter::advance(Cursor &cursor, int64_t depth) {
+  IRBuilder<> &ir = b.ir;
+  Value *next = ir.CreateAdd(ir.CreateLoad(ir.getInt32Ty(), cursor.slot), i32(1));
+  Value *wraps = ir.CreateICmpEQ(next, i32(depth));
+  ir.CreateStore(ir.CreateSelect(wraps, i32(0), next), cursor.slot);
+  Value *phase = ir.CreateLoad(ir.getInt32Ty(), cursor.phase);
+  ir.CreateStore(ir.CreateXor(phase, ir.CreateZExt(wraps, ir.getInt32Ty())), cursor.phase);
+}
+
+Value *KernelEmitter::barrierOf(ChannelState &state, Value *slot, bool isEmpty) {
+  Value *base = sharedAddress(shared.address(state.barriers, isEmpty ? state.depth * 8 : 0));
+  return b.ir.CreateAdd(base, b.ir.CreateShl(slot, 3));
+}
+
+void KernelEmitter::waitBarrier(Value *barrier, Value *phase, bool isRemote) {
+  // A label in braces is the block's own, however often the code is copied.
+  assembly(b.ir.getVoidTy(),
+           Twine("{\n.reg .pred done;\nagain:\nmbarrier.try_wait.parity") +
+               (isRemote ? ".acquire.cluster" : "") +
+               ".shared::cta.b64 done, [$0], $1;\n@!done bra again;\n}",
+           "r,r,~{memory}", {barrier, phase});
+}
+
+void KernelEmitter::giveBuffers(mlir::ResultRange results, ChannelState &state, Value *slot) {
+  Value *base = b.ir.CreateAdd(sharedAddress(shared.address(state.slots)),
+                               b.ir.CreateMul(slot, i32(state.slotBytes)));
+  Value *barrier = barrierOf(state, slot, false);
+  for (auto [index, result] : enumerate(results))
+    buffers[result] = {b.ir.CreateAdd(base, i32(state.offsets[index])), barrier};
+}
+
+void KernelEmitter::emitAcquire(sm::AcquireOp op) {
+  IRBuilder<> &ir = b.ir;
+  ChannelState &state = channels[op.getChannel()];
+  Cursor &cursor = cursorOf(op.getChannel(), CursorKind::fill);
+  Value *slot = ir.CreateLoad(ir.getInt32Ty(), cursor.slot);
+  waitBarrier(barrierOf(state, slot, true), ir.CreateLoad(ir.getInt32Ty(), cursor.phase),
+              clusterSize() > 1);
+  // What the copies of all CTAs bring into this one.
+  assembly(ir.getVoidTy(), "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
+           "r,r,~{memory}", {barrierOf(state, slot, false), i32(state.slotBytes)});
+  giveBuffers(op->getResults(), state, slot);
+  advance(cursor, state.depth);
+}
+
+void KernelEmitter::emitPublish(sm::PublishOp op) {
+  // The bytes of the copies complete the phase.
+  if (!isa_and_nonnull<sm::RoleOp>(op->getParentOfType<sm::RoleOp>()))
+    refuse(op, "is in no role");
+}
+
+void KernelEmitter::emitTake(sm::TakeOp op) {
+  IRBuilder<> &ir = b.ir;
+  ChannelState &state = channels[op.getChannel()];
+  Cursor &cursor = cursorOf(op.getChannel(), CursorKind::drain);
+  Value *slot = ir.CreateLoad(ir.getInt32Ty(), cursor.slot);
+  waitBarrier(barrierOf(state, slot, false), ir.CreateLoad(ir.getInt32Ty(), cursor.phase), false);
+  giveBuffers(op->getResults(), state, slot);
+  advance(cursor, state.depth);
+  taken[op.getChannel()].push_back(0);
+}
+
+void KernelEmitter::emitFree(sm::FreeOp op) {
+  IRBuilder<> &ir = b.ir;
+  ChannelState &state = channels[op.getChannel()];
+  std::deque<int64_t> &held = taken[op.getChannel()];
+  if (held.empty())
+    return refuse(op, "frees a slot that was not taken");
+  // Products that were issued after the slot's last reader may go on.
+  waitProducts(held.front());
+  held.pop_front();
+  Cursor &cursor = cursorOf(op.getChannel(), CursorKind::free);
+  Value *slot = ir.CreateLoad(ir.getInt32Ty(), cursor.slot);
+  Value *barrier = barrierOf(state, slot, true);
+  advance(cursor, state.depth);
+  // One thread of each group, and a thread for each CTA of the cluster.
+  Value *inGroup = ir.CreateAnd(thread, i32(groupWarps * chip.warpSize - 1));
+  Value *isMine = ir.CreateICmpULT(inGroup, i32(clusterSize()));
+  Value *on = ir.CreateZExt(isMine, ir.getInt32Ty());
+  if (clusterSize() == 1)
+    assembly(ir.getVoidTy(),
+             "{\n.reg .pred on;\nsetp.ne.b32 on, $1, 0;\n@on mbarrier.arrive.shared::cta.b64 _, "
+             "[$0];\n}",
+             "r,r,~{memory}", {barrier, on});
+  else
+    assembly(ir.getVoidTy(),
+             "{\n.reg .pred on;\n.reg .b32 there;\nsetp.ne.b32 on, $1, 0;\n@on "
+             "mapa.shared::cluster.u32 there, $0, $2;\n"
+             "@on mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n}",
+             "r,r,r,~{memory}", {barrier, on, inGroup});
+}
+
+// --- Roles ---
+
+void KernelEmitter::emitRole(sm::RoleOp role) {
+  IRBuilder<> &ir = b.ir;
+  const auto warps = int64_t(role.getWarps());
+  if (warps % groupWarps != 0 || firstWarp % groupWarps != 0)
+    return refuse(role, concat("has ", warps, " warps from warp ", firstWarp,
+                               " on, and the GPU target takes groups of ", groupWarps));
+  BasicBlock *inside = BasicBlock::Create(ir.getContext(), "", function),
+             *after = BasicBlock::Create(ir.getContext(), "", function);
+  Value *all = thread;
+  const int64_t first = firstWarp * chip.warpSize, threads = warps * chip.warpSize;
+  Value *isHere = first == 0 ? ir.CreateICmpULT(all, i32(threads))
+                             : ir.CreateICmpULT(ir.CreateSub(all, i32(first)), i32(threads));
+  ir.CreateCondBr(isHere, inside, after);
+  ir.SetInsertPoint(inside);
+  if (changesRegisters)
+    assembly(ir.getVoidTy(),
+             concat("setmaxnreg.", int64_t(role.getRegisters()) > launchRegisters ? "inc" : "dec",
+                    ".sync.aligned.u32 ", int64_t(role.getRegisters()), ";"),
+             "", {});
+  // Threads and warps count from the role's first.
+  thread = once([&]() -> Value * { return first == 0 ? all : ir.CreateSub(all, i32(first)); });
+  currentRole = role;
+  threadLayouts.clear();
+  threadOffsets.clear();
+  cursors.clear();
+  taken.clear();
+  // The copy engine is one thread's; a role with nothing else has no use for the others.
+  bool onlyCopies = !role.getBody()
+                         .walk([](mlir::Operation *op) {
+                           return isa<sm::MmaOp, tile::LoadOp, tile::StoreOp>(op)
+                                      ? mlir::WalkResult::interrupt()
+                                      : mlir::WalkResult::advance();
+                         })
+                         .wasInterrupted();
+  if (onlyCopies) {
+    BasicBlock *one = BasicBlock::Create(ir.getContext(), "", function);
+    ir.CreateCondBr(ir.CreateICmpEQ(thread, i32(0)), one, after);
+    ir.SetInsertPoint(one);
+  }
+  emitOps(role.getBody().front());
+  for (auto &[channel, held] : taken)
+    if (!held.empty())
+      refuse(role, "ends with slots that it took and did not free");
+  ir.CreateBr(after);
+  ir.SetInsertPoint(after);
+  currentRole = {};
+  thread = all;
+  threadLayouts.clear();
+  threadOffsets.clear();
+  firstWarp += warps;
+}
+
+void KernelEmitter::planRoles(KernelInfo &info) {
+  SmallVector<sm::RoleOp> roles(kernel.getBody().getOps<sm::RoleOp>());
+  if (roles.empty())
+    return;
+  // What a kernel starts with is what ptxas may give a thread of so many; setmaxnreg moves
+  // registers from there.
+  launchRegisters =
+      std::min<int64_t>(chip.registers / info.threads / 8 * 8, chip.maxRegisters / 8 * 8);
+  int64_t total = 0;
+  changesRegisters = chip.matrix == "wgmma" || chip.matrix == "tcgen05";
+  for (sm::RoleOp role : roles)
+    total += int64_t(role.getWarps()) * chip.warpSize * int64_t(role.getRegisters());
+  if (changesRegisters && total > launchRegisters * info.threads)
+    b.fail(
+        Status(Error::gpuBudget, concat("has roles with ", total, " registers, and ", info.threads,
+                                        " threads start with ", launchRegisters * info.threads,
+                                        " on ", chip.name, "; give roles fewer")));
+  function->addFnAttr("nvvm.minctasm", "1");
+}
+
+} // namespace tilewright::nvptx
