@@ -1,5 +1,7 @@
 // RUN: tilewright-opt %s --tile-solve-layouts --split-input-file | FileCheck %s
 // RUN: tilewright-opt %s --tile-solve-layouts=warps=8 --split-input-file | FileCheck %s --check-prefix=EIGHT
+// RUN: tilewright-opt %s --tile-solve-layouts --split-input-file --remark-policy=all --remarks-filter=tile-solve-layouts \
+// RUN:   --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 /// A row to each warp, four elements to each lane: the reductions stay in their warps, and nothing is converted. 1000
 /// columns are held as 1024.
@@ -12,6 +14,10 @@
 //       CHECK:   tile.view %[[MAX]] {{.*}} : tensor<4xf32, #[[ROW]]> -> tensor<4x1000xf32, #[[ROWS]]>
 //   CHECK-NOT:   sm.convert
 //       CHECK:   tile.store {{.*}} : tensor<4x1000xf32, #[[ROWS]]>
+
+/// Why, and what the next best would cost.
+
+// REMARK: 'tile.load' at {{.*}}: [4 warp] [8 reg:4, 32 lane, 4 reg], {{.*}} cycles; of {{.*}} others the best, {{.*}}, takes {{.*}} more
 
 /// With twice the warps, two share a row.
 

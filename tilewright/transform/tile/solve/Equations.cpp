@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <numeric>
 
@@ -608,5 +609,30 @@ std::string Equations::explain(ArrayRef<unsigned> contradiction) const {
         << " a tile of " << bytes << " bytes would go through shared memory, which has "
         << machine.sharedBytes << "; use smaller tiles";
   }
+  return text;
+}
+
+std::string Equations::explainChoice(unsigned id, const ChoiceProblem &problem,
+                                     const ChoiceSolution &solution) const {
+  const Unknown &unknown = unknowns[id];
+  const unsigned chosen = solution.choice[id];
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << describe(unknown.ops.front());
+  if (unknown.ops.size() > 1)
+    out << " and " << unknown.ops.size() - 1 << " more";
+  out << ": " << pool[unknown.candidates[chosen]]
+      << llvm::formatv(", {0:f0} of {1:f0} cycles", problem.values[id][chosen], solution.cost);
+  ChoiceProblem without = problem;
+  without.values[id][chosen] = impossible;
+  std::optional<ChoiceSolution> next = solveChoices(without);
+  if (unknown.candidates.size() == 1)
+    out << "; there is no other";
+  else if (!next)
+    out << "; no other is possible";
+  else
+    out << "; of " << unknown.candidates.size() - 1 << " others the best, "
+        << pool[unknown.candidates[next->choice[id]]]
+        << llvm::formatv(", takes {0:f0} more", next->cost - solution.cost);
   return text;
 }

@@ -73,6 +73,10 @@ public:
   /// Why the unknowns of a contradiction cannot be together, in words; the first op is where to
   /// report it.
   std::string explain(llvm::ArrayRef<unsigned> contradiction) const;
+  /// What was chosen for an unknown and what it costs there, then how many cycles the best solution
+  /// without it takes more. `problem` is this one's.
+  std::string explainChoice(unsigned unknown, const ChoiceProblem &problem,
+                            const ChoiceSolution &solution) const;
   mlir::Operation *opOf(unsigned unknown) const { return unknowns[unknown].ops.front(); }
   size_t unknownCount() const { return unknowns.size(); }
 

@@ -103,14 +103,14 @@ TEST(Search, FindsTheLeastCostOrNone) {
 TEST(Search, BranchesWhereTablesWouldBeTooLarge) {
   std::mt19937_64 random(2);
   for (int round = 0; round < 2; ++round) {
-    // Everybody is tied to everybody: the first table would have 8^7 entries.
+    // Everybody is tied to everybody: the first table would have 6^7 entries.
     ChoiceProblem problem = randomProblem(random, 7, 1, 0, 0);
     for (std::vector<double> &values : problem.values)
-      values.assign(8, 0.0);
+      values.assign(6, 0.0);
     for (unsigned a = 0; a < 7; ++a)
       for (unsigned b = a + 1; b < 7; ++b) {
         ChoiceProblem::Edge edge{a, b, {}};
-        for (int i = 0; i < 64; ++i)
+        for (int i = 0; i < 36; ++i)
           edge.cost.push_back(static_cast<double>(random() % 50));
         problem.edges.push_back(edge);
       }

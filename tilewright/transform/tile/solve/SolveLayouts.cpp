@@ -5,6 +5,9 @@
 #include "tilewright/transform/tile/solve/Rewrite.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Remarks.h"
+
+#define DEBUG_TYPE "tile-solve-layouts"
 
 namespace tilewright::solve {
 #define GEN_PASS_DEF_SOLVELAYOUTSPASS
@@ -103,6 +106,12 @@ std::optional<Certificate> solve::solveLayouts(tile::KernelOp kernel, int64_t wa
         << wrong << "; this is a defect of the solver";
     return std::nullopt;
   }
+  // What else could have been is asked only where somebody listens.
+  if (kernel->getContext()->getRemarkEngine())
+    for (unsigned unknown = 0; unknown < report.unknowns; ++unknown)
+      remark::passed(equations->opOf(unknown)->getLoc(),
+                     remark::RemarkOpts::name("layout").category(DEBUG_TYPE))
+          << remark::add("{0}", equations->explainChoice(unknown, problem, *solution));
   return certificate;
 }
 

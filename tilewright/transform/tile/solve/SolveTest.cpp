@@ -275,4 +275,34 @@ tile.kernel @dot grid [1] inputs 3 {
   EXPECT_EQ(refused, 2) << "one of the three is the right one";
 }
 
+TEST_F(Solve, ProductsOfAnySizeAndTypeGetFragments) {
+  int solved = 0;
+  for (const char *type : {"f16", "bf16", "f32", "f64", "i8"})
+    for (int m : {1, 7, 16, 40, 64, 128})
+      for (int n : {1, 8, 24, 128})
+        for (int k : {1, 16, 33, 64}) {
+          const std::string element = type, sum = element == "f64"  ? "f64"
+                                                  : element == "i8" ? "i32"
+                                                                    : "f32";
+          const std::string lhs = concat(m, "x", k, "x", element),
+                            rhs = concat(k, "x", n, "x", element),
+                            out = concat(m, "x", n, "x", sum);
+          auto module = parse(concat(
+              "tile.kernel @dot grid [1] inputs 3 {\n^bb0(%i: index, %x: memref<", lhs,
+              ">, %w: memref<", rhs, ">, %b: memref<", out, ">, %y: memref<", out,
+              ">):\n  %c = arith.constant 0 : index\n", "  %t = tile.load %x[%c, %c] : memref<",
+              lhs, "> -> tensor<", lhs, ">\n", "  %u = tile.load %w[%c, %c] : memref<", rhs,
+              "> -> tensor<", rhs, ">\n", "  %v = tile.load %b[%c, %c] : memref<", out,
+              "> -> tensor<", out, ">\n", "  %d = tile.dot %t, %u, %v ",
+              element == "f32" ? "tf32 " : "", ": tensor<", lhs, ">, tensor<", rhs, "> -> tensor<",
+              out, ">\n  tile.store %d, %y[%c, %c] : tensor<", out, ">, memref<", out, ">\n}"));
+          ASSERT_TRUE(module);
+          mlir::PassManager passes(&context);
+          passes.addPass(createSolveLayoutsPass({.warps = solved % 2 ? 8 : 4}));
+          ASSERT_TRUE(mlir::succeeded(passes.run(*module))) << lhs << " times " << rhs;
+          ++solved;
+        }
+  EXPECT_EQ(solved, 480);
+}
+
 } // namespace
