@@ -69,6 +69,24 @@ public:
       arguments.push_back(&buffer);
     size_t findings = 0;
     char *report = nullptr, *error = nullptr;
+    std::vector<std::unique_ptr<Memory>> maps;
+    for (const nvptx::TensorMapInfo &map : kernel.tensorMaps) {
+      maps.push_back(std::make_unique<Memory>(128));
+      std::vector<uint64_t> dims(map.dims.begin(), map.dims.end());
+      std::vector<uint64_t> strides(map.byteStrides.begin(), map.byteStrides.end());
+      std::vector<uint32_t> box(map.box.begin(), map.box.end()), ones(map.dims.size(), 1);
+      // Numbers of CUtensorMapDataType: bytes are the same whatever they mean.
+      const uint32_t element = map.elementType.isF16()    ? 6
+                               : map.elementType.isBF16() ? 9
+                               : map.elementType.isF32()  ? 7
+                                                          : 0;
+      if (tilewright_vgpu_encode_tensor_map(
+              maps.back()->data, element, static_cast<uint32_t>(dims.size()),
+              buffers[static_cast<size_t>(map.argument)], dims.data(), strides.data(), box.data(),
+              ones.data(), /*swizzle=*/3, 0, &error) != 0)
+        return concat("a tensor map of ", kernel.symbol, ": ", take(error));
+      arguments.push_back(maps.back()->data);
+    }
     if (tilewright_vgpu_launch_checked(module.get(), kernel.symbol.c_str(), &config,
                                        arguments.data(), arguments.size(), "all", "text", &findings,
                                        &report, &error) != 0)
@@ -218,6 +236,7 @@ std::string compareWithTiled(const std::string &text, uint64_t seed, bool edges,
   }
   mlir::PassManager tiling(&mlirContext), solving(&mlirContext);
   tiling.addPass(createTileFusionsPass());
+  solving.addPass(createTilePipelinePass());
   solving.addPass(solve::createSolveLayoutsPass());
   if (mlir::failed(tiling.run(*module)))
     return concat("a pass fails: ", complaints);

@@ -1,9 +1,11 @@
 #include "tilewright/driver/Emit.h"
 #include "tilewright/driver/TargetStages.h"
+#include "tilewright/interpret/TileScalars.h"
 #include "tilewright/target/nvptx/Chip.h"
 #include "tilewright/target/nvptx/Passes.h"
 #include "tilewright/target/nvptx/Ptxas.h"
 #include "tilewright/target/nvptx/Target.h"
+#include "tilewright/transform/tile/Passes.h"
 #include "tilewright/transform/tile/solve/Passes.h"
 
 #include <cstring>
@@ -13,11 +15,26 @@ using namespace mlir;
 namespace tilewright::driver {
 namespace {
 
+using numerics::ElementType;
+
 /// A name such as "vgpu:sm_90a" is the chip behind the colon: code for a GPU in software is the
 /// same.
 std::string_view chipOf(std::string_view target) {
   constexpr std::string_view prefix = "vgpu:";
   return target.starts_with(prefix) ? target.substr(prefix.size()) : target;
+}
+
+artifact::TensorMap tensorMapOf(const nvptx::TensorMapInfo &info) {
+  artifact::TensorMap map;
+  map.buffer = static_cast<artifact::Index>(info.argument);
+  map.element = interpret::signlessTypeOf(info.elementType).value_or(ElementType::f32);
+  map.dims = info.dims;
+  map.byteStrides = info.byteStrides;
+  map.box = info.box;
+  map.elementStrides.assign(info.dims.size(), 1);
+  map.swizzle = artifact::TensorMap::Swizzle::bytes128;
+  map.promotion = artifact::TensorMap::L2Promotion::bytes256;
+  return map;
 }
 
 class GpuStages : public TargetStages {
@@ -28,6 +45,9 @@ public:
 
   void addLowerPasses(OpPassManager &passes) override {
     passes.addPass(nvptx::createNvptxVerifyOpsPass());
+    // Products that can be made of roles and channels first; all other kernels get layouts as they
+    // are.
+    passes.addPass(tile::createTilePipelinePass());
     passes.addPass(solve::createSolveLayoutsPass());
   }
 
@@ -42,6 +62,8 @@ public:
       }
       launch.block[0] = static_cast<uint32_t>(kernel.threads);
       launch.sharedBytes = static_cast<uint32_t>(kernel.sharedBytes);
+      for (const nvptx::TensorMapInfo &map : kernel.tensorMaps)
+        launch.tensorMaps.push_back(tensorMapOf(map));
       facts[kernel.name] = {.symbol = kernel.symbol, .gpu = std::move(launch)};
     }
     TILEWRIGHT_ASSIGN(artifact::Executable executable, emitExecutable(module, facts));

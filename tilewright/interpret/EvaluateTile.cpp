@@ -429,44 +429,52 @@ Status KernelRun::evaluate(tile::DotOp op) {
   const ElementType type = acc.type();
   const auto add = operationFor(ScalarOp::add, type),
              multiply = operationFor(ScalarOp::multiply, type);
-  const auto widenLhs = operationFor(ScalarOp::convert, lhs.type(), type);
-  const auto widenRhs = operationFor(ScalarOp::convert, rhs.type(), type);
   ArrayRef<int64_t> shape = shapeOf(op.getResult());
   const size_t rank = shape.size();
   const int64_t depth = shapeOf(op.getLhs())[rank - 1];
   TILEWRIGHT_TRY(context.countSteps(defined->elementCount() * depth));
   if (defined->elementCount() == 0)
     return Status();
-  /// An element of an operand in the accumulator's type, with its block's scale.
-  auto element = [&](const Tensor &tensor, Value operand, Value scale, ArrayRef<int64_t> at,
-                     const auto &widen, size_t dim) {
-    const Scalar value = tensor.at(flat(at, shapeOf(operand)));
-    Scalar wide = widen(value, value, value);
-    if (op.getTf32())
-      wide = Scalar::ofReal(roundToTf32(static_cast<float>(wide.r)));
-    if (!scale)
-      return wide;
-    Index block(at);
-    block[dim] = at[dim] / (shapeOf(operand)[dim] / shapeOf(scale)[dim]);
-    const Scalar factor = tiles[scale].at(flat(block, shapeOf(scale)));
-    const Scalar wideFactor =
-        operationFor(ScalarOp::convert, tiles[scale].type(), type)(factor, factor, factor);
-    return multiply(wide, wideFactor, wide);
-  };
-  Index index(rank, 0);
-  int64_t position = 0;
-  do {
-    Scalar sum = acc.at(position);
-    for (int64_t k = 0; k < depth; ++k) {
-      Index left = index, right = index;
-      left[rank - 1] = k;
-      right[rank - 2] = k;
-      const Scalar a = element(lhs, op.getLhs(), op.getLhsScale(), left, widenLhs, rank - 1);
-      const Scalar b = element(rhs, op.getRhs(), op.getRhsScale(), right, widenRhs, rank - 2);
-      sum = add(sum, multiply(a, b, a), a);
+  // The operands in the accumulator's type, each element with its block's scale, once for all sums.
+  auto widened = [&](const Tensor &tensor, Value operand, Value scale, size_t dim) {
+    const auto widen = operationFor(ScalarOp::convert, tensor.type(), type);
+    ArrayRef<int64_t> whole = shapeOf(operand);
+    std::vector<Scalar> elements(static_cast<size_t>(tensor.elementCount()));
+    Index at(whole.size(), 0);
+    for (size_t i = 0; i < elements.size(); ++i, next(at, whole)) {
+      const Scalar value = tensor.at(static_cast<int64_t>(i));
+      elements[i] = widen(value, value, value);
+      if (op.getTf32())
+        elements[i] = Scalar::ofReal(roundToTf32(static_cast<float>(elements[i].r)));
+      if (!scale)
+        continue;
+      Index block(at);
+      block[dim] = at[dim] / (whole[dim] / shapeOf(scale)[dim]);
+      const Scalar factor = tiles[scale].at(flat(block, shapeOf(scale)));
+      const Scalar wide =
+          operationFor(ScalarOp::convert, tiles[scale].type(), type)(factor, factor, factor);
+      elements[i] = multiply(elements[i], wide, wide);
     }
-    defined->set(position++, sum);
-  } while (next(index, shape));
+    return elements;
+  };
+  const std::vector<Scalar> left = widened(lhs, op.getLhs(), op.getLhsScale(), rank - 1);
+  const std::vector<Scalar> right = widened(rhs, op.getRhs(), op.getRhsScale(), rank - 2);
+  const int64_t rows = shape[rank - 2], columns = shape[rank - 1];
+  for (int64_t position = 0; position < defined->elementCount(); ++position) {
+    const int64_t batch = position / (rows * columns), row = position / columns % rows;
+    const int64_t column = position % columns;
+    const Scalar *a = left.data() + (batch * rows + row) * depth;
+    const Scalar *b = right.data() + batch * depth * columns + column;
+    Scalar sum = acc.at(position);
+    if (type == ElementType::f32)
+      // What the operations of the table do, without the calls.
+      for (int64_t k = 0; k < depth; ++k)
+        sum.r = static_cast<float>(sum.r + static_cast<float>(a[k].r * b[k * columns].r));
+    else
+      for (int64_t k = 0; k < depth; ++k)
+        sum = add(sum, multiply(a[k], b[k * columns], a[k]), a[k]);
+    defined->set(position, sum);
+  }
   return Status();
 }
 

@@ -88,9 +88,12 @@ std::vector<DotLayouts> solve::mmaLayouts(ArrayRef<int64_t> accumulator, int64_t
     if (machine.warps % warpsM != 0)
       continue;
     const int64_t warpsN = machine.warps / warpsM;
-    const auto inM = static_cast<int64_t>(llvm::divideCeil(m, warpsM * c.cover(0))),
-               inN = static_cast<int64_t>(llvm::divideCeil(n, warpsN * c.cover(1))),
-               inK = static_cast<int64_t>(llvm::divideCeil(depth, a.cover(1)));
+    // An empty tile takes a block, too: every layout has a place for each thread.
+    auto count = [](int64_t size, int64_t block) {
+      return std::max<int64_t>(1, static_cast<int64_t>(llvm::divideCeil(size, block)));
+    };
+    const int64_t inM = count(m, warpsM * c.cover(0)), inN = count(n, warpsN * c.cover(1)),
+                  inK = count(depth, a.cover(1));
     DotLayouts layouts;
     layouts.accumulator = blocks(batch, {{warpsM, Axis::warp, 1}, {inM, Axis::reg, inN}},
                                  {{warpsN, Axis::warp, warpsM}, {inN, Axis::reg, 1}}, {})

@@ -83,7 +83,6 @@ public:
 private:
   explicit Equations(const Machine &machine) : machine(machine) {}
 
-  void collect(mlir::Block &block, llvm::DenseMap<mlir::Operation *, unsigned> &slots);
   void addCandidates();
   bool propose(unsigned unknown, const std::optional<sm::Layout> &layout);
   std::optional<unsigned> layoutOf(const TileDefinition &definition, size_t candidate);
@@ -105,13 +104,6 @@ private:
   std::map<std::pair<unsigned, std::vector<int64_t>>, std::optional<unsigned>> reductions;
   std::map<std::tuple<unsigned, unsigned, bool>, std::optional<unsigned>> views;
 };
-
-/// How often an op runs for each time the kernel does: the turns of the loops around it.
-double turnsOf(mlir::Operation *op);
-
-/// Whether a value is cheaper to compute again, in whatever layout a use needs, than to convert:
-/// constants, counts, single elements, and what is computed from these alone.
-bool isRematerialised(mlir::Value value);
 
 } // namespace tilewright::solve
 

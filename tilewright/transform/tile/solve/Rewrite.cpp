@@ -1,6 +1,6 @@
 #include "tilewright/transform/tile/solve/Rewrite.h"
 
-#include "tilewright/transform/tile/solve/Equations.h"
+#include "tilewright/transform/tile/solve/Work.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -11,10 +11,6 @@ using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::solve;
 using sm::Axis, sm::Layout, sm::LayoutAttr;
-
-static RankedTensorType tileType(Value value) {
-  return dyn_cast<RankedTensorType>(value.getType());
-}
 
 namespace {
 class Rewriter {

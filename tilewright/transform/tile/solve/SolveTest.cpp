@@ -21,6 +21,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include <cstdlib>
 #include <ctime>
 #include <iostream>
 #include <map>
@@ -63,7 +64,12 @@ TEST_F(Solve, RandomFusionsGetLayouts) {
     if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
       ++refusals[diagnostic.str().substr(0, 90)];
   });
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  // More of them: TILEWRIGHT_TEST_COUNT=5000, from another place: TILEWRIGHT_TEST_SEED=1000.
+  const char *first = std::getenv("TILEWRIGHT_TEST_SEED"),
+             *count = std::getenv("TILEWRIGHT_TEST_COUNT");
+  const uint64_t begin = first ? std::strtoull(first, nullptr, 10) : 0;
+  const uint64_t end = begin + (count ? std::strtoull(count, nullptr, 10) : 300);
+  for (uint64_t seed = begin; seed < end; ++seed) {
     std::string text = tile::randomFusion(seed, 3 + static_cast<int>(seed % 9));
     const size_t brace = text.find("module");
     if (brace == std::string::npos)
@@ -96,13 +102,10 @@ TEST_F(Solve, RandomFusionsGetLayouts) {
     module->walk([&](sm::ConvertOp) { ++converts; });
   }
   std::cout << kernels << " kernels, " << refused << " refused, " << converts << " conversions\n";
-  for (const auto &[message, count] : refusals) {
-    EXPECT_THAT(message, testing::AnyOf(HasSubstr("no sums of digits"), HasSubstr("has no layout")))
-        << "a refusal that is no known limit";
-    std::cout << "  " << count << " times: " << message << "\n";
-  }
-  EXPECT_GT(kernels, 250);
-  EXPECT_LT(refused, kernels / 20);
+  for (const auto &[message, times] : refusals)
+    std::cout << "  " << times << " times: " << message << "\n";
+  EXPECT_GE(kernels, static_cast<int>(end - begin) * 9 / 10);
+  EXPECT_EQ(refused, 0);
 }
 
 /// A kernel of `count` chains that have nothing to do with each other: a load, eight ops, a store.
@@ -278,7 +281,7 @@ tile.kernel @dot grid [1] inputs 3 {
 TEST_F(Solve, ProductsOfAnySizeAndTypeGetFragments) {
   int solved = 0;
   for (const char *type : {"f16", "bf16", "f32", "f64", "i8"})
-    for (int m : {1, 7, 16, 40, 64, 128})
+    for (int m : {0, 1, 7, 40, 64, 128})
       for (int n : {1, 8, 24, 128})
         for (int k : {1, 16, 33, 64}) {
           const std::string element = type, sum = element == "f64"  ? "f64"

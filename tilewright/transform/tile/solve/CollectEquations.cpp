@@ -1,0 +1,215 @@
+// From a kernel to unknowns: which ops share a layout, and which edges stand between the others.
+#include "tilewright/transform/tile/solve/Candidates.h"
+#include "tilewright/transform/tile/solve/Equations.h"
+#include "tilewright/transform/tile/solve/Work.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tilewright;
+using namespace tilewright::solve;
+
+namespace {
+/// Collects unknowns; those of equal layouts are joined.
+struct Collector {
+  struct Slot {
+    unsigned parent;
+    Operation *op;
+    Value tile; // for the shape
+    bool joins; // with whatever it meets
+  };
+  std::vector<Slot> slots;
+  struct PendingUse {
+    OpOperand *operand;
+    unsigned slot;
+    Relation relation;
+    std::optional<sm::ViewMap> map;
+  };
+  std::vector<PendingUse> uses;
+  std::vector<std::pair<Value, std::pair<unsigned, Relation>>> definitions;
+  Operation *unknownOp = nullptr;
+  std::string error;
+
+  unsigned find(unsigned slot) {
+    while (slots[slot].parent != slot)
+      slot = slots[slot].parent = slots[slots[slot].parent].parent;
+    return slot;
+  }
+
+  unsigned add(Operation *op, Value tile, bool joins) {
+    const auto slot = static_cast<unsigned>(slots.size());
+    slots.push_back({slot, op, tile, joins});
+    return slot;
+  }
+
+  void use(OpOperand &operand, unsigned slot, Relation relation = Relation::same,
+           std::optional<sm::ViewMap> map = {}) {
+    uses.push_back({&operand, slot, relation, std::move(map)});
+  }
+
+  void define(Value value, unsigned slot, Relation relation = Relation::same) {
+    definitions.push_back({value, {slot, relation}});
+  }
+
+  /// Refuses the op; the first refusal counts.
+  void refuse(Operation *op, const Twine &reason) {
+    if (!unknownOp) {
+      unknownOp = op;
+      error = reason.str();
+    }
+  }
+
+  void collect(Block &block) {
+    for (Operation &op : block)
+      collect(&op);
+  }
+
+  void collect(Operation *op) {
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      collectLoop(loop);
+      return;
+    }
+    // Nothing is known of what is computed again until somebody uses it.
+    if (op->getNumResults() == 1 && isRematerialised(op->getResult(0)))
+      return;
+    if (auto load = dyn_cast<tile::LoadOp>(op)) {
+      define(load, add(op, load, false));
+    } else if (auto store = dyn_cast<tile::StoreOp>(op)) {
+      use(store.getTileMutable(), add(op, store.getTile(), false));
+    } else if (isa<tile::MapOp, tile::GatherOp, tile::ScanOp>(op)) {
+      const unsigned slot = add(op, op->getResult(0), true);
+      for (OpOperand &operand : op->getOpOperands())
+        if (tileType(operand.get()))
+          use(operand, slot);
+      for (Value result : op->getResults())
+        define(result, slot);
+    } else if (auto view = dyn_cast<tile::ViewOp>(op)) {
+      std::optional<sm::ViewMap> map = sm::viewMapOf(view.getMap(), view.getType().getShape(),
+                                                     tileType(view.getSource()).getShape());
+      const unsigned slot = add(op, view, false);
+      use(view.getSourceMutable(), slot, Relation::viewSource, std::move(map));
+      define(view, slot);
+    } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
+      const unsigned slot = add(op, reduce.getInputs().front(), false);
+      for (OpOperand &operand : reduce.getInputsMutable())
+        use(operand, slot);
+      for (Value result : reduce.getResults())
+        define(result, slot, Relation::reduced);
+    } else if (auto dot = dyn_cast<tile::DotOp>(op)) {
+      if (dot.getLhsScale())
+        return refuse(op, "has block scales, which no instruction of this chip takes");
+      const unsigned slot = add(op, dot, false);
+      use(dot.getLhsMutable(), slot, Relation::lhs);
+      use(dot.getRhsMutable(), slot, Relation::rhs);
+      use(dot.getAccMutable(), slot);
+      define(dot, slot);
+    } else if (!isa<tensor::ExtractOp>(op)) {
+      for (Value value : op->getOperands())
+        if (tileType(value))
+          return refuse(op, "is no op on tiles that has layouts");
+      for (Value value : op->getResults())
+        if (tileType(value))
+          return refuse(op, "is no op on tiles that has layouts");
+      if (op->getNumRegions() != 0)
+        op->walk([&](Operation *inner) {
+          if (inner->getName().getDialectNamespace() == "tile")
+            refuse(op, "has tiles in its region; only scf.for may");
+        });
+    }
+  }
+
+  void collectLoop(scf::ForOp loop) {
+    auto yields = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+    for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs())) {
+      if (!tileType(argument))
+        continue;
+      const unsigned slot = add(loop, argument, true);
+      use(loop.getInitArgsMutable()[i], slot);
+      define(argument, slot);
+      define(loop.getResult(i), slot);
+      use(yields->getOpOperand(static_cast<unsigned>(i)), slot);
+    }
+    for (Operation &op : loop.getBody()->without_terminator())
+      collect(&op);
+  }
+};
+} // namespace
+
+std::optional<Equations>
+Equations::of(tile::KernelOp kernel, const Machine &machine,
+              llvm::function_ref<bool(tile::DotOp, std::string &)> takesDot) {
+  Collector collector;
+  collector.collect(kernel.getBlock());
+  if (collector.unknownOp) {
+    collector.unknownOp->emitOpError() << collector.error;
+    return std::nullopt;
+  }
+  // Equal layouts: what both ends of an edge share.
+  llvm::DenseMap<Value, std::pair<unsigned, Relation>> made;
+  for (auto &[value, definition] : collector.definitions)
+    made[value] = definition;
+  for (const Collector::PendingUse &use : collector.uses) {
+    auto found = made.find(use.operand->get());
+    if (found == made.end() || use.relation != Relation::same ||
+        found->second.second != Relation::same)
+      continue;
+    const unsigned a = collector.find(found->second.first), b = collector.find(use.slot);
+    if (collector.slots[a].joins && collector.slots[b].joins)
+      collector.slots[std::max(a, b)].parent = std::min(a, b);
+  }
+  Equations equations(machine);
+  std::vector<unsigned> number(collector.slots.size(), ~0U);
+  for (unsigned slot = 0; slot < collector.slots.size(); ++slot) {
+    unsigned &id = number[collector.find(slot)];
+    const Collector::Slot &entry = collector.slots[slot];
+    RankedTensorType type = tileType(entry.tile);
+    if (id == ~0U) {
+      id = static_cast<unsigned>(equations.unknowns.size());
+      equations.unknowns.emplace_back();
+      equations.unknowns[id].shape.assign(type.getShape().begin(), type.getShape().end());
+      equations.unknowns[id].elementBits = 1;
+    }
+    Unknown &unknown = equations.unknowns[id];
+    unknown.ops.push_back(entry.op);
+    unknown.elementBits = std::max(unknown.elementBits, bitsOf(type.getElementType()));
+  }
+  for (auto &[value, definition] : collector.definitions) {
+    equations.definitionOf[value] = static_cast<unsigned>(equations.definitions.size());
+    equations.definitions.push_back(
+        {value, number[collector.find(definition.first)], definition.second});
+  }
+  std::map<std::tuple<const void *, const void *, const void *>, unsigned> maps;
+  for (Collector::PendingUse &use : collector.uses) {
+    unsigned mapNumber = 0;
+    if (auto view = dyn_cast<tile::ViewOp>(use.operand->getOwner()))
+      mapNumber = maps.try_emplace({view.getMapAttr().getAsOpaquePointer(),
+                                    view.getType().getAsOpaquePointer(),
+                                    view.getSource().getType().getAsOpaquePointer()},
+                                   static_cast<unsigned>(maps.size()))
+                      .first->second;
+    equations.uses.push_back({use.operand, number[collector.find(use.slot)], use.relation,
+                              std::move(use.map), mapNumber});
+  }
+
+  // Constants from instructions, seeds from accesses.
+  for (Unknown &unknown : equations.unknowns) {
+    Operation *op = unknown.ops.front();
+    if (auto dot = dyn_cast<tile::DotOp>(op)) {
+      unknown.isFixed = true;
+      if (!takesDot(dot, unknown.refusal))
+        continue;
+      ArrayRef<int64_t> lhs = tileType(dot.getLhs()).getShape();
+      const int64_t bits = bitsOf(tileType(dot.getLhs()).getElementType());
+      for (const DotLayouts &layouts : mmaLayouts(unknown.shape, lhs.back(), bits, machine)) {
+        unknown.candidates.push_back(equations.pool.intern(layouts.accumulator));
+        unknown.operands.push_back(
+            {equations.pool.intern(layouts.lhs), equations.pool.intern(layouts.rhs)});
+        unknown.instructionCycles.push_back(layouts.cycles);
+      }
+    }
+  }
+  equations.addCandidates();
+  return equations;
+}
