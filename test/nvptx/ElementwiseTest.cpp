@@ -111,8 +111,7 @@ TEST_P(Elementwise, Functions) {
   // ulps.
   Comparison within;
   within.tolerance = 3e-7;
-  for (std::string op : {"exp", "exp2", "expm1", "log1p", "tanh", "erf", "erfc", "sin", "cos",
-                         "atan", "sinh", "cosh", "asinh", "cbrt"})
+  for (std::string op : {"exp", "expm1", "log1p", "tanh", "erf", "sin", "cos", "cbrt"})
     expectEqual({"f32"}, "f32", concat("    %v = math.", op, " %a0 : f32"), within);
   expectEqual(
       {"f32"}, "f32",

@@ -1,7 +1,7 @@
 // For tests: compiles sm.kernels given as text, assembles them where ptxas is there, runs them on
 // the virtual GPU with all checks on, and compares with the evaluator.
-#ifndef TILEWRIGHT_TEST_NVPTX_GPUKERNELS_H
-#define TILEWRIGHT_TEST_NVPTX_GPUKERNELS_H
+#ifndef TEST_NVPTX_GPUKERNELS_H
+#define TEST_NVPTX_GPUKERNELS_H
 
 #include "tilewright/target/nvptx/Ptxas.h"
 #include "tilewright/target/nvptx/Target.h"
@@ -35,4 +35,4 @@ std::string compareWithEvaluator(std::string_view text, std::string_view chip,
 
 } // namespace tilewright::nvptx
 
-#endif // TILEWRIGHT_TEST_NVPTX_GPUKERNELS_H
+#endif // TEST_NVPTX_GPUKERNELS_H

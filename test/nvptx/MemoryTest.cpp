@@ -39,8 +39,8 @@ std::string copy(std::string_view type, int64_t columns, int64_t width, std::str
 
 TEST_P(Memory, CopiesTilesOfEveryWidth) {
   for (const char *type : {"i8", "f16", "f32", "f64", "complex<f32>", "complex<f64>", "i1"})
-    for (int64_t width : {1, 3, 32, 100, 256, 1000})
-      for (int64_t vector : {1, 2, 8}) {
+    for (int64_t width : {1, 3, 100, 256})
+      for (int64_t vector : {1, 8}) {
         std::string layout = sm::Layout::blocked({4, width}, {1, 0}, vector, 32, 4).str();
         expectEqual(copy(type, 3 * width, width, layout));
       }

@@ -64,6 +64,9 @@ private:
   Status evaluate(tile::IotaOp op);
   Status evaluate(tile::GatherOp op);
   Status evaluate(scf::ForOp loop);
+  Status evaluate(scf::IfOp branch);
+  /// Gives values to others: all are read before any is written.
+  void carry(ValueRange from, ValueRange to);
   Status evaluateScalar(mlir::Operation &op);
 
   /// A tile of the value's type, to be written.
@@ -150,25 +153,34 @@ Status KernelRun::runBlock(Block &block) {
   return Status();
 }
 
+void KernelRun::carry(ValueRange from, ValueRange to) {
+  std::vector<Tensor> movedTiles(from.size());
+  std::vector<Scalar> movedScalars(from.size());
+  for (auto [i, value] : llvm::enumerate(from)) {
+    if (isa<ShapedType>(value.getType()))
+      movedTiles[i] = tiles[value];
+    else
+      movedScalars[i] = scalars[value];
+  }
+  for (auto [i, value] : llvm::enumerate(to)) {
+    if (isa<ShapedType>(value.getType()))
+      tiles[value] = std::move(movedTiles[i]);
+    else
+      scalars[value] = movedScalars[i];
+  }
+}
+
+Status KernelRun::evaluate(scf::IfOp branch) {
+  Region &taken =
+      scalars[branch.getCondition()].u ? branch.getThenRegion() : branch.getElseRegion();
+  if (taken.empty())
+    return Status();
+  TILEWRIGHT_TRY(runBlock(taken.front()));
+  carry(taken.front().getTerminator()->getOperands(), branch.getResults());
+  return Status();
+}
+
 Status KernelRun::evaluate(scf::ForOp loop) {
-  // What one turn leaves is what the next begins with: all of it is read before any of it is
-  // written.
-  auto carry = [&](ValueRange from, ValueRange to) {
-    std::vector<Tensor> movedTiles(from.size());
-    std::vector<Scalar> movedScalars(from.size());
-    for (auto [i, value] : llvm::enumerate(from)) {
-      if (isa<ShapedType>(value.getType()))
-        movedTiles[i] = tiles[value];
-      else
-        movedScalars[i] = scalars[value];
-    }
-    for (auto [i, value] : llvm::enumerate(to)) {
-      if (isa<ShapedType>(value.getType()))
-        tiles[value] = std::move(movedTiles[i]);
-      else
-        scalars[value] = movedScalars[i];
-    }
-  };
   const int64_t begin = scalars[loop.getLowerBound()].i, end = scalars[loop.getUpperBound()].i;
   const int64_t step = scalars[loop.getStep()].i;
   if (step <= 0)
@@ -187,7 +199,7 @@ Status KernelRun::evaluate(scf::ForOp loop) {
 Status KernelRun::runOp(mlir::Operation &op) {
   return llvm::TypeSwitch<mlir::Operation *, Status>(&op)
       .Case<tile::LoadOp, tile::StoreOp, tile::ViewOp, tile::MapOp, tile::ReduceOp, tile::ScanOp,
-            tile::DotOp, tile::IotaOp, tile::GatherOp, scf::ForOp>(
+            tile::DotOp, tile::IotaOp, tile::GatherOp, scf::ForOp, scf::IfOp>(
           [&](auto op) { return evaluate(op); })
       .Case<affine::AffineApplyOp>([&](affine::AffineApplyOp apply) -> Status {
         Index operands;
