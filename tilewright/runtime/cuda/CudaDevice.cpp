@@ -71,13 +71,30 @@ Status CudaDevice::check(CUresult result, const char *call) {
   return status;
 }
 
+Status CudaDevice::fail(Status fatal, const std::string *program) {
+  {
+    std::lock_guard lock(mutex);
+    isLost = true;
+    // Programs end in order, and the first that did not is asked about first.
+    if (program && !isBlamed) {
+      isBlamed = true;
+      fatal = std::move(fatal).during(*program);
+      howLost = fatal.message();
+      return fatal;
+    }
+    if (howLost.empty())
+      howLost = fatal.message();
+  }
+  return isUsable();
+}
+
 Status CudaDevice::isUsable() const {
   if (!isLost)
     return Status();
   std::lock_guard lock(mutex);
   return Status(Error::cudaLost, concat(label,
                                         " cannot be used any more; end this process and "
-                                        "start again. It was lost when ",
+                                        "start again. How it was lost: ",
                                         howLost));
 }
 

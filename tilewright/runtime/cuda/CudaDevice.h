@@ -58,6 +58,11 @@ public:
 
   /// Like DriverApi::check; a failure that makes the context useless is remembered.
   Status check(CUresult result, const char *call);
+  /// What to say of work that did not end, because of `fatal`: that, if it was `program` that
+  /// failed
+  /// ("running 'f'"), and else that the device is lost. Null: it was no program, so it is not to
+  /// blame.
+  Status fail(Status fatal, const std::string *program);
   /// - cudaLost (E5127): how the device failed.
   Status isUsable() const;
 
@@ -89,7 +94,8 @@ private:
   DeviceLimits maxima;
   std::atomic<bool> isLost = false;
   mutable std::mutex mutex;
-  std::string howLost; // guarded by mutex
+  std::string howLost;   // guarded by mutex
+  bool isBlamed = false; // guarded by mutex; howLost names a program
   Staging slots{*this};
   CudaQueue queues[4]{CudaQueue(*this), CudaQueue(*this), CudaQueue(*this), CudaQueue(*this)};
 };

@@ -85,6 +85,7 @@ TEST_F(CudaFailureTest, DevicesThatDoNotExistAreRefused) {
   EXPECT_THAT(status.message(), HasSubstr("device 17 of the CUDA driver"));
 
   ClientOptions options;
+  makeClient(); // which starts the driver with the chip of the test
   cuda::DriverOptions driver;
   driver.virtualChip = cuda::testChip() == "sm_80" ? "sm_90a" : "sm_80";
   status = cuda::createClient(options, driver).takeStatus();

@@ -2,6 +2,8 @@
 #include "tilewright/runtime/cuda/FindDriver.h"
 #include "tilewright/support/Concat.h"
 
+#include <cstring>
+
 namespace tilewright::runtime::cuda {
 
 using artifact::Executable;
@@ -32,15 +34,62 @@ static Status checkChip(const Executable &executable, const CudaDevice &device) 
   return Status();
 }
 
+template <typename T> static T numberAt(std::string_view bytes, size_t at) {
+  T value;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+/// A driver is not told how long an image is and believes what stands in it: whatever an ELF file
+/// or a container says to have must be there. Text ends with a zero.
+static bool isWhole(std::string_view image) {
+  auto isInside = [&](uint64_t offset, uint64_t size) {
+    return offset <= image.size() && size <= image.size() - offset;
+  };
+  if (image.starts_with("\x7f"
+                        "ELF")) {
+    if (image.size() < 64 || image[4] != 2)
+      return false;
+    const auto sections = numberAt<uint64_t>(image, 0x28),
+               segments = numberAt<uint64_t>(image, 0x20);
+    const uint64_t sectionBytes = numberAt<uint16_t>(image, 0x3A),
+                   segmentBytes = numberAt<uint16_t>(image, 0x36);
+    const uint64_t sectionCount = numberAt<uint16_t>(image, 0x3C),
+                   segmentCount = numberAt<uint16_t>(image, 0x38);
+    if (!isInside(sections, sectionBytes * sectionCount) ||
+        !isInside(segments, segmentBytes * segmentCount) || (sectionCount && sectionBytes < 64))
+      return false;
+    for (uint64_t i = 0; i < sectionCount; ++i) {
+      const size_t at = sections + i * sectionBytes;
+      constexpr uint32_t noBits = 8;
+      if (numberAt<uint32_t>(image, at + 4) != noBits &&
+          !isInside(numberAt<uint64_t>(image, at + 0x18), numberAt<uint64_t>(image, at + 0x20)))
+        return false;
+    }
+    return true;
+  }
+  constexpr uint32_t container = 0xBA55ED50;
+  if (image.size() >= 4 && numberAt<uint32_t>(image, 0) == container)
+    return image.size() >= 16 &&
+           isInside(numberAt<uint16_t>(image, 6), numberAt<uint64_t>(image, 8));
+  return true;
+}
+
+static std::string textOf(const std::vector<std::byte> &bytes) {
+  return std::string(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+}
+
 Status CudaModule::loadImage(const Executable &executable) {
   constexpr size_t logBytes = 8192;
   std::string log(logBytes, '\0');
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void *values[] = {log.data(), reinterpret_cast<void *>(logBytes)};
   std::string why;
-  if (!executable.binary.empty()) {
+  if (const std::string binary = textOf(executable.binary); !isWhole(binary)) {
+    why = "the binary, which ends before its content does, and the PTX with ";
+  } else if (!binary.empty()) {
     const CUresult result =
-        device.api().cuModuleLoadDataEx(&module, executable.binary.data(), 0, nullptr, nullptr);
+        device.api().cuModuleLoadDataEx(&module, binary.c_str(), 0, nullptr, nullptr);
     fromBinary = result == CUDA_SUCCESS;
     if (fromBinary)
       return Status();
@@ -48,9 +97,7 @@ Status CudaModule::loadImage(const Executable &executable) {
       return device.check(result, "cuModuleLoadDataEx");
     why = concat("the binary with ", device.api().describe(result), ", the PTX with ");
   }
-  // The driver takes text up to a zero.
-  const std::string text(reinterpret_cast<const char *>(executable.object.data()),
-                         executable.object.size());
+  const std::string text = textOf(executable.object); // up to the zero
   const CUresult result =
       device.api().cuModuleLoadDataEx(&module, text.c_str(), 2, options, values);
   if (result == CUDA_SUCCESS)

@@ -80,11 +80,18 @@ public:
     findAddresses(run);
     Status status = submit(0);
     Event done = queue.finished(activity);
-    if (status.isOk())
+    if (status.isOk() && !done.isFailed())
       return done;
     // Memory may be freed when this returns: what was begun has to end.
-    (void)done.await();
-    return Event::failed(std::move(status));
+    if (status.isOk())
+      status = done.status();
+    queue.drain();
+    // A device that is lost says the same to everybody: it was this program only if all before
+    // ended well, which is known by now.
+    if (status.error() == Error::cudaKernelFailed)
+      if (Status lost = gpu.fail(copyOf(status), activity.get()); lost.error() != status.error())
+        return Event::failed(std::move(lost));
+    return Event::failed(std::move(status)); // who called says what was run
   }
 
   bool isStraight() const { return !hasControlFlow; }

@@ -218,8 +218,12 @@ TEST_F(CudaProgramTest, ACopyToItselfIsLeftOut) {
 /// A driver that cannot load the one gets the other.
 TEST_F(CudaProgramTest, TheBinaryIsTriedBeforePtx) {
   Program p = unary();
-  p.executable.binary = cuda::bytesOf("\x7f"
-                                      "ELF of another chip");
+  std::string elf(64, '\0'); // whole, and nothing in it
+  std::memcpy(elf.data(),
+              "\x7f"
+              "ELF\x02\x01\x01",
+              7);
+  p.executable.binary = cuda::bytesOf(elf);
   auto x = buffer(1);
   EXPECT_THAT(read(*execute(*load(p), {x.get()})->results[0][0]), Each(2));
 
@@ -232,6 +236,16 @@ TEST_F(CudaProgramTest, TheBinaryIsTriedBeforePtx) {
   EXPECT_EQ(status.error(), Error::cudaCode);
   EXPECT_THAT(status.message(), HasSubstr("while loading 'jit_add_one' on cuda:0"));
   EXPECT_THAT(status.message(), HasSubstr("the binary with CUDA_ERROR_"));
+
+  // Cut off: the driver, who is not told how long it is, must not see it.
+  std::string cut = elf;
+  cut[0x28] = 64; // sections behind the end
+  cut[0x3A] = 64;
+  cut[0x3C] = 1;
+  for (const std::string &image : {elf.substr(0, 20), cut, std::string("\x50\xED\x55\xBA", 4)}) {
+    p.executable.binary = cuda::bytesOf(image);
+    EXPECT_THAT(refused(p).message(), HasSubstr("the binary, which ends before its content does"));
+  }
 }
 
 TEST_F(CudaProgramTest, CodeThatIsNotWhatThePlanSaysIsRefused) {

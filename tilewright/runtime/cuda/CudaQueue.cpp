@@ -1,6 +1,7 @@
 #include "tilewright/runtime/cuda/CudaQueue.h"
 #include "tilewright/runtime/cuda/CudaDevice.h"
 
+#include <atomic>
 #include <pthread.h>
 
 namespace tilewright::runtime::cuda {
@@ -12,7 +13,22 @@ Status CudaQueue::create(std::string newName, size_t newCapacity) {
   name = std::move(newName);
   capacity = newCapacity;
   // Not ordered with the legacy stream, which others in this process may use.
-  return TILEWRIGHT_CUDA(device.api(), cuStreamCreate, &handle, CU_STREAM_NON_BLOCKING);
+  TILEWRIGHT_TRY(TILEWRIGHT_CUDA(device.api(), cuStreamCreate, &handle, CU_STREAM_NON_BLOCKING));
+  if (!device.api().cuStreamWriteValue32)
+    return Status();
+  void *word = nullptr;
+  TILEWRIGHT_TRY(TILEWRIGHT_CUDA(device.api(), cuMemHostAlloc, &word, sizeof *progress,
+                                 CU_MEMHOSTALLOC_PORTABLE));
+  progress = static_cast<uint32_t *>(word);
+  *progress = 0;
+  return Status();
+}
+
+bool CudaQueue::hasEnded(uint32_t number) const {
+  if (!progress)
+    return false;
+  const uint32_t last = std::atomic_ref(*progress).load(std::memory_order_acquire);
+  return static_cast<int32_t>(last - number) >= 0; // numbers begin again after 2^32
 }
 
 CudaQueue::~CudaQueue() { stop(); }
@@ -34,11 +50,18 @@ Event CudaQueue::finished(std::shared_ptr<const std::string> activity) {
   Result<CUevent> event = takeEvent();
   if (!event.isOk())
     return Event::failed(std::move(event).takeStatus());
-  if (Status status = TILEWRIGHT_CUDA(device, cuEventRecord, *event, handle); !status.isOk()) {
+  const uint32_t number = ++lastNumber;
+  Status status;
+  if (progress)
+    status = TILEWRIGHT_CUDA(device, cuStreamWriteValue32, handle,
+                             reinterpret_cast<CUdeviceptr>(progress), number, 0u);
+  if (status.isOk())
+    status = TILEWRIGHT_CUDA(device, cuEventRecord, *event, handle);
+  if (!status.isOk()) {
     freeEvents.push_back(*event);
     return Event::failed(std::move(status));
   }
-  pieces.push_back({*event, Promise(), std::move(activity)});
+  pieces.push_back({*event, Promise(), std::move(activity), number});
   ++underWay;
   Event done = pieces.back().promise.event();
   if (!thread.joinable())
@@ -60,6 +83,15 @@ Status CudaQueue::waitFor(CudaQueue &other) {
   return status;
 }
 
+Status CudaQueue::endOf(const Piece &piece) {
+  const CUresult result = device.api().cuEventSynchronize(piece.event);
+  if (!DriverApi::isFatal(result))
+    return device.check(result, "cuEventSynchronize");
+  if (hasEnded(piece.number))
+    return Status();
+  return device.fail(device.api().check(result, "cuEventSynchronize"), piece.activity.get());
+}
+
 void CudaQueue::watch() {
   isWatching = true;
   pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
@@ -72,10 +104,7 @@ void CudaQueue::watch() {
     Piece piece = std::move(pieces.front());
     pieces.pop_front();
     lock.unlock();
-    Status status = TILEWRIGHT_CUDA(device, cuEventSynchronize, piece.event);
-    if (!status.isOk() && piece.activity)
-      status = std::move(status).during(*piece.activity);
-    piece.promise.complete(std::move(status));
+    piece.promise.complete(endOf(piece));
     lock.lock();
     freeEvents.push_back(piece.event);
     --underWay;
@@ -113,6 +142,8 @@ void CudaQueue::stop() {
   freeEvents.clear();
   device.api().cuStreamDestroy(handle);
   handle = nullptr;
+  if (progress)
+    device.api().cuMemFreeHost(std::exchange(progress, nullptr));
 }
 
 } // namespace tilewright::runtime::cuda

@@ -21,6 +21,10 @@ class CudaDevice;
 /// all once a context has failed. So a thread waits for each piece in order and
 /// completes its event: well, or with what the driver says.
 ///
+/// From a failure on the driver says the same of every piece, also of those that
+/// had ended before. So each one leaves its number in memory of the host when it
+/// ends: the first that did not is the one that failed.
+///
 /// Thread-safe. The thread is made by the first piece. Callers have the
 /// device's context current.
 class CudaQueue {
@@ -54,19 +58,24 @@ private:
     CUevent event;
     Promise promise;
     std::shared_ptr<const std::string> activity;
+    uint32_t number = 0;
   };
   void watch();
+  Status endOf(const Piece &piece);
+  bool hasEnded(uint32_t number) const;
   Result<CUevent> takeEvent(); // with the mutex held
 
   CudaDevice &device;
   CUstream handle = nullptr;
   std::string name;
   size_t capacity = 0;
+  uint32_t *progress = nullptr; // number of the last piece that ended, written by the device
 
   std::mutex mutex;
   std::condition_variable arrived, ended;
   // guarded by mutex:
   std::deque<Piece> pieces;
+  uint32_t lastNumber = 0;
   size_t underWay = 0; // in `pieces`, and the one that is waited for
   std::vector<CUevent> freeEvents;
   bool stopping = false;

@@ -61,8 +61,10 @@ Result<std::shared_ptr<const DriverApi>> findDriver(const DriverOptions &options
     if (const char *named = std::getenv("TILEWRIGHT_CUDA_LIBRARY"))
       library = named;
   if (!options.virtualChip.empty()) {
-    // Read once, when the library is started.
-    setenv("TILEWRIGHT_VGPU_CHIP", options.virtualChip.c_str(), 1);
+    // Read once, when the library is started. Left alone if it is right: others may read it now.
+    const char *before = std::getenv("TILEWRIGHT_VGPU_CHIP");
+    if (!before || options.virtualChip != before)
+      setenv("TILEWRIGHT_VGPU_CHIP", options.virtualChip.c_str(), 1);
     if (library.empty())
       library = virtualDriver();
     if (library.empty())

@@ -225,9 +225,12 @@ inline artifact::Kernel testKernel(const std::string &symbol, int64_t n) {
 }
 
 /// The chip that CTest runs the tests with, sm_90a by hand.
-inline std::string testChip() {
-  const char *chip = std::getenv("TILEWRIGHT_VGPU_CHIP");
-  return chip ? chip : "sm_90a";
+inline const std::string &testChip() {
+  static const std::string ofProgram = [] {
+    const char *chip = std::getenv("TILEWRIGHT_VGPU_CHIP");
+    return std::string(chip ? chip : "sm_90a");
+  }();
+  return ofProgram;
 }
 
 /// With little memory, so that tests can run out of it.
