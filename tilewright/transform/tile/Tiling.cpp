@@ -105,7 +105,7 @@ public:
       };
       const int left = innerOf(node.operands[0], types->left);
       const int right = innerOf(node.operands[1], types->right);
-      needs.product = {depth, *types, left >= 0 && right >= 0,
+      needs.product = {depth, *types, left >= 0 && right >= 0 && !types->isTf32,
                        right >= 0 && right < static_cast<int>(node.rank)};
     }
     for (unsigned dim = 0; dim < node.rank; ++dim) {

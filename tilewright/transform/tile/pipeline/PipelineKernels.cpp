@@ -51,6 +51,11 @@ std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
             .str();
     return std::nullopt;
   }
+  if (tile::DotOp dot = product.dot; dot.getTf32()) {
+    reason =
+        "f32 is rounded to tf32 on the way to the instruction, which a copy engine does not do";
+    return std::nullopt;
+  }
   const int64_t line = 128 * 8 / product.lhs.bits;
   Gemm gemm = gemmOf(product);
   if (product.k != line && !(product.k < line && product.iterations == 1 && gemm.k <= product.k)) {
