@@ -29,7 +29,8 @@ struct Comparison {
   int completion = 0;
 };
 
-/// Runs the first kernel of the text on random inputs. A tile.kernel must be one that `tile-pipeline` gives roles. Gives what is wrong, or "".
+/// Runs the first kernel of the text on random inputs. A tile.kernel must be one that
+/// `tile-pipeline` gives roles. Gives what is wrong, or "".
 std::string compareWithEvaluator(std::string_view text, std::string_view chip,
                                  const Comparison &comparison = {});
 

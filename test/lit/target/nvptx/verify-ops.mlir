@@ -1,0 +1,15 @@
+// RUN: tilewright-opt %s --nvptx-verify-ops --verify-diagnostics
+
+// What is no kernel cannot run on a GPU; views of memory, constants and control flow may stand beside launches.
+
+func.func @main(%x: tensor<8xf32>) -> tensor<2x4xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<8xf32>
+  // expected-error@+1 {{E4070 target: 'stablehlo.sort' has no kernel on a GPU yet; docs/reference/gpu-support.md lists what has}}
+  %s = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = false}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %l = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  }) : (tensor<8xf32>) -> tensor<8xf32>
+  %r = stablehlo.reshape %s : (tensor<8xf32>) -> tensor<2x4xf32>
+  return %r : tensor<2x4xf32>
+}
