@@ -16,6 +16,7 @@ namespace {
 constexpr Flag compileFlags[] = {
     targetFlag,
     {"output", "FILE", "where the executable goes (default: the program's name with .twx)"},
+    {"code", "PREFIX", "also write the code by itself: PREFIX.o, or PREFIX.ptx and PREFIX.cubin"},
     {"report", "", "print the stages with their times, and what the executable is made of"},
     {"remarks", "all|fuse|tile",
      "print what these stages did and left alone, each with its reason"},
@@ -59,6 +60,16 @@ void printReport(const driver::CompileReport &report, const artifact::Executable
             << "for         " << executable.target.cpu << "\n";
 }
 
+/// What an executable holds, as files that other tools take.
+Status writeCode(const artifact::Executable &executable, const std::string &prefix) {
+  const bool isGpu = executable.target.triple.starts_with("nvptx");
+  TILEWRIGHT_TRY(writeFile(concat(prefix, isGpu ? ".ptx" : ".o"),
+                           {std::span<const std::byte>(executable.object)}));
+  if (executable.binary.empty())
+    return Status();
+  return writeFile(concat(prefix, ".cubin"), {std::span<const std::byte>(executable.binary)});
+}
+
 Status compile(const CommandLine &line) {
   TILEWRIGHT_ASSIGN(std::string path, onlyFile(line, "compile"));
   std::string output = line.last("output");
@@ -74,6 +85,8 @@ Status compile(const CommandLine &line) {
                     compileFile(path, optionsOf(line), report, !remarks.empty()));
   std::vector<std::byte> bytes = artifact::writeExecutable(executable);
   TILEWRIGHT_TRY(writeFile(output, {std::span<const std::byte>(bytes)}));
+  if (line.has("code"))
+    TILEWRIGHT_TRY(writeCode(executable, line.last("code")));
   if (line.has("report"))
     printReport(report, executable, bytes.size());
   if (!remarks.empty())
@@ -104,7 +117,8 @@ const Command compileCommand{
     "machine that has the chip's features, without a compiler. --compile.dump-dir=DIR keeps the\n"
     "module after every stage, and remarks.txt: what was fused and what not, each with its "
     "reason.\n\n"
-    "  tilewright compile step.mlirbc --report\n",
+    "  tilewright compile step.mlirbc --report\n"
+    "  tilewright compile step.mlirbc --target=sm_90a --code=step\n",
     compileFlags,
     compile};
 
