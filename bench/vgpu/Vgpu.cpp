@@ -26,6 +26,7 @@
 #include <ctime>
 #include <fstream>
 #include <functional>
+#include <new>
 #include <random>
 #include <sstream>
 #include <string>
@@ -142,10 +143,23 @@ static Row measure(const Workload &work, int runs) {
   return row;
 }
 
-static std::vector<float> randomFloats(size_t count, unsigned seed) {
+/// Memory as a driver gives it out, at a multiple of 256.
+template <typename T> struct Aligned {
+  using value_type = T;
+  Aligned() = default;
+  template <typename U> Aligned(const Aligned<U> &) {}
+  T *allocate(size_t count) {
+    return static_cast<T *>(::operator new(count * sizeof(T), std::align_val_t(256)));
+  }
+  void deallocate(T *at, size_t) { ::operator delete(at, std::align_val_t(256)); }
+  bool operator==(const Aligned &) const { return true; }
+};
+using Floats = std::vector<float, Aligned<float>>;
+
+static Floats randomFloats(size_t count, unsigned seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<float> values(-2, 2);
-  std::vector<float> result(count);
+  Floats result(count);
   for (float &value : result)
     value = values(random);
   return result;
@@ -155,7 +169,7 @@ static Workload softmax() {
   static constexpr int rows = 4096, columns = 1024;
   struct Data {
     std::unique_ptr<LoadedModule> module = load("test/vgpu/ptx/corpus/triton-softmax-sm90.ptx");
-    std::vector<float> in = randomFloats(size_t(rows) * columns, 1), out = in, plain = in;
+    Floats in = randomFloats(size_t(rows) * columns, 1), out = in, plain = in;
   };
   auto data = std::make_shared<Data>();
   return {"Triton softmax 4096x1024",
@@ -193,8 +207,7 @@ static Workload matmul() {
   static constexpr int n = 512;
   struct Data {
     std::unique_ptr<LoadedModule> module = load("tilewright/vgpu/machine/kernels/tiles.ptx");
-    std::vector<float> a = randomFloats(n * n, 2), b = randomFloats(n * n, 3), c = a, plain = a,
-                       wanted = a;
+    Floats a = randomFloats(n * n, 2), b = randomFloats(n * n, 3), c = a, plain = a, wanted = a;
   };
   auto data = std::make_shared<Data>();
   for (int i = 0; i < n; ++i)
@@ -226,24 +239,22 @@ static Workload gemm() {
   static constexpr int n = 512;
   struct Data {
     std::unique_ptr<LoadedModule> module = load("tilewright/vgpu/machine/kernels/hopper.ptx");
-    std::vector<uint16_t> a, b;
-    std::vector<float> c = std::vector<float>(n * n), plain = c, wanted = c;
+    std::vector<uint16_t, Aligned<uint16_t>> a, b;
+    Floats c = Floats(n * n), plain = c, wanted = c;
     std::array<std::byte, 128> mapA, mapB;
-    const uint16_t *alignedA, *alignedB;
   };
   auto data = std::make_shared<Data>();
   std::mt19937 random(4);
   std::normal_distribution<float> values;
-  auto fill = [&](std::vector<uint16_t> &factor, uint32_t boxRows, std::array<std::byte, 128> &map,
-                  const uint16_t *&aligned) {
-    factor.resize(n * n + 64);
+  auto fill = [&](std::vector<uint16_t, Aligned<uint16_t>> &factor, uint32_t boxRows,
+                  std::array<std::byte, 128> &map) {
+    factor.resize(n * n);
     for (uint16_t &bits : factor) {
       const auto half = static_cast<_Float16>(values(random));
       std::memcpy(&bits, &half, 2);
     }
     TensorMap description;
-    description.address = (reinterpret_cast<uint64_t>(factor.data()) + 63) & ~uint64_t(63);
-    aligned = reinterpret_cast<const uint16_t *>(description.address);
+    description.address = reinterpret_cast<uint64_t>(factor.data());
     description.rank = 2;
     description.element = TensorElement::f16;
     description.swizzle = TensorSwizzle::bytes128;
@@ -252,8 +263,8 @@ static Workload gemm() {
     description.box = {64, boxRows, 1, 1, 1};
     description.encode(map.data());
   };
-  fill(data->a, 64, data->mapA, data->alignedA);
-  fill(data->b, 128, data->mapB, data->alignedB);
+  fill(data->a, 64, data->mapA);
+  fill(data->b, 128, data->mapB);
   // Each instruction adds 16 exact products and rounds once. The products of numbers
   // like these and their sums are exact in f64, as is, but for the last bit of a tie,
   // what a long double adds to them.
@@ -264,8 +275,8 @@ static Workload gemm() {
   };
   std::vector<double> left, right;
   for (int i = 0; i < n * n; ++i) {
-    left.push_back(widen(data->alignedA[i]));
-    right.push_back(widen(data->alignedB[i]));
+    left.push_back(widen(data->a[i]));
+    right.push_back(widen(data->b[i]));
   }
   for (int i = 0; i < n; ++i)
     for (int j = 0; j < n; ++j) {
@@ -290,7 +301,7 @@ static Workload gemm() {
                  .pool = pool},
                 data->mapA, data->mapB, c, n, n);
           },
-          [data] { bench::hostHalfMatmul(data->alignedA, data->alignedB, data->plain.data(), n); },
+          [data] { bench::hostHalfMatmul(data->a.data(), data->b.data(), data->plain.data(), n); },
           [data] {
             if (std::memcmp(data->c.data(), data->wanted.data(), 4 * data->c.size()) != 0)
               giveUp("the GEMM is not rounded once for each instruction");

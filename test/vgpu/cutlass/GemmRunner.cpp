@@ -1,7 +1,11 @@
 // Runs a GEMM of CUTLASS on the virtual GPU and compares it with a host reference:
 //
 //   GemmRunner gemm.so gemm.ptx [--hopper] [--threads N] [--completion 0|1|2] [--seed N]
-//     M,N,K[,MULTIPROCESSORS[,SPLITS]]…
+//     [--check LIST] [--record PATH] M,N,K[,MULTIPROCESSORS[,SPLITS]]…
+//
+// An option counts for the shapes after it. With --check (all; off ends it) whatever the
+// checks report is printed, and is a failure. --record writes the next launch down, for
+// test/vgpu/mutation: PATH.launch, PATH.ptx, PATH.memory.
 //
 // gemm.so is gemm.cu, compiled by nvcc; its functions prepare the parameters. What
 // CUTLASS asks of the CUDA runtime and the driver while it does so is answered by the
@@ -21,6 +25,7 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <sys/mman.h>
 #include <vector>
 
 using tilewright::numerics::ElementType;
@@ -107,15 +112,33 @@ Element elementOf(int which) {
   }
 }
 
+/// Memory for matrices at an address that nobody else uses, so that a launch which is
+/// written down can be repeated. Given out from the bottom.
+struct Arena {
+  static constexpr uintptr_t address = 0x2000'0000'0000;
+  static constexpr size_t room = size_t(64) << 20;
+  size_t used = 0;
+
+  Arena() {
+    void *wanted = reinterpret_cast<void *>(address);
+    if (mmap(wanted, room, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) != wanted)
+      fail("no memory for matrices");
+  }
+  std::byte *take(size_t bytes) {
+    const size_t at = used;
+    used += (bytes + 511) / 256 * 256;
+    if (used > room)
+      fail("the matrices are too large");
+    return reinterpret_cast<std::byte *>(address + at);
+  }
+};
+
 /// A matrix as the kernel sees it, and its values.
 struct Matrix {
-  Matrix(size_t rows, size_t columns, bool byRows, Element element)
+  Matrix(Arena &arena, size_t rows, size_t columns, bool byRows, Element element)
       : columns(columns), rows(rows), byRows(byRows), element(element),
-        bytes(rows * columns * element.bytes + 16), values(rows * columns) {
-    // TMA wants 16 bytes of alignment, which a vector need not give.
-    base = reinterpret_cast<std::byte *>((reinterpret_cast<uintptr_t>(bytes.data()) + 15) &
-                                         ~uintptr_t(15));
-  }
+        base(arena.take(rows * columns * element.bytes)), values(rows * columns) {}
   std::byte *at(size_t r, size_t c) {
     return base + (byRows ? r * columns + c : c * rows + r) * element.bytes;
   }
@@ -132,7 +155,6 @@ struct Matrix {
   size_t columns, rows;
   bool byRows;
   Element element;
-  std::vector<std::byte> bytes;
   std::byte *base;
   std::vector<double> values;
 };
@@ -150,15 +172,62 @@ struct Runner {
   uint32_t threads = 1;
   int completion = 0;
   uint64_t seed = 0;
+  std::string checks = "off";
+  size_t findings = 0;
+  std::string text, record; // where to write the next launch down; empty: nowhere
+  Arena arena;
+
+  void writeDown(const tilewright_vgpu_config &config, const GemmLaunch &launch) {
+    std::ofstream out(record + ".launch");
+    auto three = [&](const char *what, const uint32_t *sizes) {
+      out << what << " " << sizes[0] << " " << sizes[1] << " " << sizes[2] << "\n";
+    };
+    out << "kernel " << kernel << "\nchip sm_90a\n";
+    three("grid", config.grid);
+    three("block", config.block);
+    three("cluster", config.cluster);
+    out << "shared " << config.dynamic_shared_bytes << "\ncooperative " << config.cooperative
+        << "\nchecks all\nmemory " << Arena::address << "\nparameter ";
+    for (size_t i = 0; i < launch.parameter_bytes; ++i) {
+      char digits[3];
+      std::snprintf(digits, sizeof digits, "%02x",
+                    static_cast<const unsigned char *>(launch.parameters)[i]);
+      out << digits;
+    }
+    out << "\n";
+    std::ofstream(record + ".ptx") << text;
+    std::ofstream(record + ".memory", std::ios::binary)
+        .write(reinterpret_cast<const char *>(Arena::address),
+               static_cast<std::streamsize>(arena.used));
+    if (!out)
+      fail("cannot write " + record + ".launch");
+    record.clear();
+  }
+
+  int start(const tilewright_vgpu_config &config, const void *const *arguments, char **error) {
+    if (checks == "off")
+      return tilewright_vgpu_launch(module, kernel.c_str(), &config, arguments, 1, error);
+    size_t found = 0;
+    char *report = nullptr;
+    const int code = tilewright_vgpu_launch_checked(module, kernel.c_str(), &config, arguments, 1,
+                                                    checks.c_str(), "text", &found, &report, error);
+    if (found != 0)
+      std::fprintf(stderr, "%s\n", report);
+    tilewright_vgpu_free_error(report);
+    findings += found;
+    return code;
+  }
 
   /// With whole numbers every sum is exact in f32, so results must be equal to the
   /// bit; with others they must be within the error of summing in f32.
   void run(const Shape &shape, bool isWhole) {
     const auto m = static_cast<size_t>(shape.m), n = static_cast<size_t>(shape.n),
                k = static_cast<size_t>(shape.k);
-    Matrix a(m, k, description.a_is_row_major, elementOf(description.a));
-    Matrix b(k, n, description.b_is_row_major, elementOf(description.b));
-    Matrix c(m, n, true, elementOf(description.d)), d(m, n, true, elementOf(description.d));
+    arena.used = 0;
+    Matrix a(arena, m, k, description.a_is_row_major, elementOf(description.a));
+    Matrix b(arena, k, n, description.b_is_row_major, elementOf(description.b));
+    Matrix c(arena, m, n, true, elementOf(description.d)),
+        d(arena, m, n, true, elementOf(description.d));
     std::mt19937 random(static_cast<uint32_t>(shape.m * 31 + shape.n * 7 + shape.k));
     std::uniform_int_distribution<int> whole(-2, 2);
     std::uniform_real_distribution<double> real(-1, 1);
@@ -190,8 +259,10 @@ struct Runner {
     config.cooperative = shape.splits > 1 || description.has_relu;
     const void *arguments[] = {launch.parameters};
     char *error = nullptr;
+    if (!record.empty())
+      writeDown(config, launch);
     const auto begin = std::chrono::steady_clock::now();
-    if (tilewright_vgpu_launch(module, kernel.c_str(), &config, arguments, 1, &error) != 0)
+    if (start(config, arguments, &error) != 0)
       fail(error);
     const double milliseconds =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
@@ -232,13 +303,13 @@ struct Runner {
         if (!isFine && wrong++ == 0)
           std::fprintf(stderr, "at (%zu, %zu): expected %.9g, got %.9g\n", r, col, expected, got);
       }
-    std::printf(
-        "%dx%dx%d grid %ux%ux%u cluster %ux%ux%u block %u shared %u %s%s: %zu wrong of %zu, "
-        "%.0f %% of the bound, %.0f ms\n",
-        shape.m, shape.n, shape.k, config.grid[0], config.grid[1], config.grid[2],
-        config.cluster[0], config.cluster[1], config.cluster[2], config.block[0],
-        config.dynamic_shared_bytes, isWhole ? "whole" : "real", isHopper ? " hopper" : "", wrong,
-        m * n, 100 * worst, milliseconds);
+    std::printf("%dx%dx%d grid %ux%ux%u cluster %ux%ux%u block %u shared %u %s%s checks %s: %zu "
+                "wrong of %zu, "
+                "%.0f %% of the bound, %.0f ms\n",
+                shape.m, shape.n, shape.k, config.grid[0], config.grid[1], config.grid[2],
+                config.cluster[0], config.cluster[1], config.cluster[2], config.block[0],
+                config.dynamic_shared_bytes, isWhole ? "whole" : "real", isHopper ? " hopper" : "",
+                checks.c_str(), wrong, m * n, 100 * worst, milliseconds);
     if (wrong != 0)
       fail("results are wrong");
   }
@@ -256,8 +327,8 @@ std::string entryOf(const std::string &text) {
 
 int main(int argc, char **argv) {
   if (argc < 4)
-    fail(
-        "usage: GemmRunner gemm.so gemm.ptx [--hopper] [--threads N] M,N,K[,PROCESSORS[,SPLITS]]…");
+    fail("usage: GemmRunner gemm.so gemm.ptx [--hopper] [--threads N] [--completion 0|1|2] "
+         "[--seed N] [--check LIST] [--record PATH] M,N,K[,PROCESSORS[,SPLITS]]…");
   void *library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
   if (!library)
     fail(dlerror());
@@ -273,6 +344,7 @@ int main(int argc, char **argv) {
   if (!runner.prepare || !describe)
     fail("the library is not gemm.cu");
   describe(&runner.description);
+  runner.text = text.str();
   char *error = nullptr;
   runner.module = tilewright_vgpu_load(text.str().c_str(), "sm_90a", &error);
   if (!runner.module)
@@ -294,6 +366,14 @@ int main(int argc, char **argv) {
       runner.threads = static_cast<uint32_t>(std::atoi(argv[++i]));
       continue;
     }
+    if (std::strcmp(argv[i], "--record") == 0 && i + 1 < argc) {
+      runner.record = argv[++i];
+      continue;
+    }
+    if (std::strcmp(argv[i], "--check") == 0 && i + 1 < argc) {
+      runner.checks = argv[++i];
+      continue;
+    }
     Shape shape;
     if (std::sscanf(argv[i], "%d,%d,%d,%d,%d", &shape.m, &shape.n, &shape.k, &shape.multiprocessors,
                     &shape.splits) < 3)
@@ -302,5 +382,7 @@ int main(int argc, char **argv) {
       runner.run(shape, isWhole);
   }
   tilewright_vgpu_unload(runner.module);
+  if (runner.findings != 0)
+    fail("the checks report " + std::to_string(runner.findings) + " places");
   return 0;
 }

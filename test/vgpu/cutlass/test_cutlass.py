@@ -2,7 +2,7 @@
 
 Each is compiled once into the build tree, which takes minutes, and again only if what it is made of changes. The
 runner compares with a host reference: equal to the bit for whole numbers, within the error of sums in f32 for others.
-Skipped where nvcc or the headers are absent.
+With all checks on, nothing is reported. Skipped where nvcc or the headers are absent.
 """
 
 import hashlib
@@ -75,16 +75,31 @@ def test_gemm(name):
     text = (folder / "gemm.ptx").read_text()
     for words in EXPECTED[name]:
         assert words in text, words
-    runner = BUILD / "GemmRunner"
-    command = [runner, folder / "gemm.so", folder / "gemm.ptx", *SHAPES[name], "--threads", "2", SHAPES[name][0]]
-    command += ["--hopper", SHAPES[name][1]]
+    shapes = SHAPES[name]
     # Copies and products as late as can be; then at random, with warps in a random order too.
     orders = [["--completion", "1", "--seed", "0"]] + [["--completion", "2", "--seed", seed] for seed in "123"]
+    command = [*shapes, "--threads", "2", shapes[0], "--hopper", shapes[1]]
     for order in orders:
-        command += [*order, SHAPES[name][1]]
+        command += [*order, shapes[1]]
+    run(folder, command, 2 * (len(shapes) + 2 + len(orders)))
+
+
+# The runner fails if the checks report anything. Pipelines are reused from the fourth shape on.
+@pytest.mark.parametrize(
+    "order",
+    [["--completion", "0"], ["--completion", "1"], ["--completion", "2", "--seed", "1"], ["--completion", "2", "--seed", "2"]],
+    ids=["eager", "latest", "seed1", "seed2"],
+)
+@pytest.mark.parametrize("name", list(SHAPES))
+def test_checks_report_nothing(name, order):
+    run(compiled(name), ["--check", "all,strict", *order, *SHAPES[name]], 2 * len(SHAPES[name]))
+
+
+def run(folder, words, lines_expected):
+    command = [BUILD / "GemmRunner", folder / "gemm.so", folder / "gemm.ptx", *words]
     result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600)
-    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.returncode == 0, (result.stdout + result.stderr)[:10000]
     lines = result.stdout.splitlines()
-    assert len(lines) == 2 * (len(SHAPES[name]) + 2 + len(orders))
+    assert len(lines) == lines_expected
     assert all(re.search(r": 0 wrong of [1-9]", line) for line in lines), result.stdout
     print(result.stdout)

@@ -11,6 +11,9 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
 
 namespace tilewright::vgpu::mutation {
 
@@ -66,6 +69,7 @@ void Log::synchronise(const SyncEvent &event) {
   logged.scope = event.scope;
   logged.proxy = event.proxy;
   logged.group = event.group;
+  logged.space = event.space;
   const bool isAddress =
       event.kind != SyncKind::barrierArrive && event.kind != SyncKind::barrierLeave;
   logged.object = isAddress ? unique(event.warp, event.object) : event.object;
@@ -134,18 +138,22 @@ public:
 
   /// Whether the barrier at `line` keeps nothing apart that others do not.
   bool isEmpty() {
+    // Barriers of a part of the block are another matter.
+    if (unit == Unit::block)
+      for (const Logged &event : log)
+        if (!event.isAccess && event.sync == SyncKind::barrierArrive && event.object != 0)
+          return false;
     collect();
-    if (!isSimple)
-      return false;
     std::sort(all.begin(), all.end(),
               [](const Seen &a, const Seen &b) { return a.begin < b.begin; });
     for (size_t i = 0; i < all.size(); ++i)
       for (size_t k = i + 1; k < all.size() && all[k].begin < all[i].end; ++k)
         if (!look(all[i], all[k]))
           return false;
+    std::erase_if(all, [](const Seen &one) { return !one.hasOutsider; });
     for (const Edge &edge : edges)
       for (const Seen &one : all)
-        if (one.hasOutsider && one.thread != edge.thread && one.thread.meets(edge.thread, unit) &&
+        if (one.thread != edge.thread && one.thread.meets(edge.thread, unit) &&
             one.passed.elsewhere == edge.passed.elsewhere &&
             (edge.gives ? one.passed.here < edge.passed.here : one.passed.here > edge.passed.here))
           return false; // the barrier carries it
@@ -185,12 +193,27 @@ private:
     // What each operation accesses, and on which phases it completes.
     std::map<AsyncId, std::vector<const Logged *>> accesses;
     std::map<std::pair<uint64_t, uint64_t>, std::vector<AsyncId>> completes;
+    std::map<AsyncId, std::vector<AsyncId>> after;
     for (const Logged &event : log) {
       if (event.isAccess && event.async != 0)
         accesses[event.async].push_back(&event);
-      if (!event.isAccess && event.async != 0 &&
-          (event.sync == SyncKind::mbarrierComplete || event.sync == SyncKind::mbarrierArrive))
-        completes[{event.object, event.phase}].push_back(event.async);
+      // cp.async.mbarrier.arrive completes for the copies that it comes after.
+      if (!event.isAccess && event.sync == SyncKind::asyncIssue && !event.operations.empty()) {
+        std::vector<AsyncId> &copies = after[event.async];
+        for (const AsyncId id : event.operations)
+          if (auto found = after.find(id); found != after.end())
+            copies.insert(copies.end(), found->second.begin(), found->second.end());
+          else
+            copies.push_back(id);
+      }
+      if (!event.isAccess && (event.async != 0 || !event.operations.empty()) &&
+          (event.sync == SyncKind::mbarrierComplete || event.sync == SyncKind::mbarrierArrive)) {
+        std::vector<AsyncId> &ids = completes[{event.object, event.phase}];
+        ids.push_back(event.async);
+        ids.insert(ids.end(), event.operations.begin(), event.operations.end());
+        if (auto found = after.find(event.async); found != after.end())
+          ids.insert(ids.end(), found->second.begin(), found->second.end());
+      }
     }
     for (now = 0; now < log.size(); ++now) {
       const Logged &event = log[now];
@@ -210,8 +233,6 @@ private:
       }
       switch (event.sync) {
       case SyncKind::barrierArrive:
-        // Barriers of a part of the block are another matter.
-        isSimple = isSimple && (unit != Unit::block || event.object == 0);
         pass(event, unit == Unit::block || unit == Unit::warp);
         break;
       case SyncKind::warpBarrier:
@@ -296,7 +317,6 @@ private:
   const Events &log;
   const uint32_t line;
   const Unit unit;
-  bool isSimple = true;
   size_t now = 0;
   std::map<Thread, Passed> passed;
   std::map<std::pair<AsyncId, Thread>, size_t> waited; // for its phase, when first
@@ -344,18 +364,79 @@ static bool ownersWait(const Events &log) {
   return true;
 }
 
+namespace {
+/// Ranges of memory, to be asked which of them overlap another one.
+class Ranges {
+public:
+  void add(const Logged::Range &range, size_t event) {
+    all.push_back({range, event});
+    for (uint64_t part = range.begin / partBytes; part <= (range.end - 1) / partBytes; ++part)
+      byPart[part].push_back(all.size() - 1);
+  }
+  /// Whether `holds` is true for the event of one that overlaps.
+  bool any(const Logged::Range &range, const std::function<bool(size_t)> &holds) const {
+    for (uint64_t part = range.begin / partBytes; part <= (range.end - 1) / partBytes; ++part)
+      if (auto found = byPart.find(part); found != byPart.end())
+        for (const size_t i : found->second)
+          if (overlaps(all[i].first, range) && holds(all[i].second))
+            return true;
+    return false;
+  }
+
+private:
+  static constexpr uint64_t partBytes = 64;
+  std::vector<std::pair<Logged::Range, size_t>> all;
+  std::unordered_map<uint64_t, std::vector<size_t>> byPart;
+};
+} // namespace
+
 /// Whether every address that line `line` accesses is only accessed by one block.
 static bool isOfOneBlock(const Events &log, uint32_t line) {
-  std::set<uint32_t> blocks;
-  for (const Logged &at : log)
-    if (at.isAccess && at.line == line)
-      for (const Logged::Range &range : at.ranges)
-        for (const Logged &other : log)
-          if (other.isAccess)
-            for (const Logged::Range &touched : other.ranges)
-              if (overlaps(range, touched) && other.block != at.block)
-                return false;
+  Ranges ranges;
+  for (size_t i = 0; i < log.size(); ++i)
+    if (log[i].isAccess && log[i].line == line)
+      for (const Logged::Range &range : log[i].ranges)
+        ranges.add(range, i);
+  for (const Logged &other : log)
+    if (other.isAccess)
+      for (const Logged::Range &touched : other.ranges)
+        if (ranges.any(touched, [&](size_t i) { return log[i].block != other.block; }))
+          return false;
   return true;
+}
+
+/// Whether no block accesses what another one accesses, but by strong accesses.
+static bool blocksAreApart(const Events &log) {
+  Ranges ranges;
+  for (size_t i = 0; i < log.size(); ++i)
+    if (log[i].isAccess && (log[i].order == Order::weak || log[i].async != 0))
+      for (const Logged::Range &range : log[i].ranges)
+        ranges.add(range, i);
+  for (const Logged &other : log)
+    if (other.isAccess)
+      for (const Logged::Range &touched : other.ranges)
+        if (ranges.any(touched, [&](size_t i) {
+              return log[i].block != other.block && conflicts(log[i], other);
+            }))
+          return false;
+  return true;
+}
+
+/// Whether of each block one thread alone accesses what `line` accesses.
+static bool isOfOneThreadOfABlock(const Events &log, uint32_t line) {
+  Ranges ranges;
+  for (size_t i = 0; i < log.size(); ++i)
+    if (log[i].isAccess && log[i].line == line)
+      for (const Logged::Range &range : log[i].ranges)
+        ranges.add(range, i);
+  std::map<uint32_t, std::set<std::pair<uint32_t, uint32_t>>> threads;
+  for (const Logged &other : log)
+    if (other.isAccess)
+      for (const Logged::Range &touched : other.ranges)
+        if (ranges.any(touched, [](size_t) { return true; }))
+          threads[other.block].emplace(other.warp, touched.lane);
+  return std::all_of(threads.begin(), threads.end(),
+                     [](const auto &one) { return one.second.size() == 1; });
 }
 
 /// Whether nothing conflicts with the operations that `line` commits or waits for
@@ -396,20 +477,93 @@ static bool laterWaitCovers(const Events &log, uint32_t line, SyncKind kind) {
       }
       if (covered == log.size())
         return false;
-      for (const Logged &own : log) {
-        if (!own.isAccess || own.async != id)
-          continue;
-        for (size_t k = waited; k < covered; ++k) {
-          const Logged &other = log[k];
-          if (!other.isAccess || !conflicts(own, other))
-            continue;
-          for (const Logged::Range &a : own.ranges)
-            for (const Logged::Range &b : other.ranges)
-              if (overlaps(a, b))
-                return false;
-        }
-      }
+      Ranges own;
+      for (size_t k = 0; k < log.size(); ++k)
+        if (log[k].isAccess && log[k].async == id)
+          for (const Logged::Range &range : log[k].ranges)
+            own.add(range, k);
+      for (size_t k = waited; k < covered; ++k)
+        if (log[k].isAccess)
+          for (const Logged::Range &range : log[k].ranges)
+            if (own.any(range, [&](size_t one) { return conflicts(log[one], log[k]); }))
+              return false;
     }
+  }
+  return true;
+}
+
+/// Whether every wait for groups covers at least the operations that it covers, if the
+/// commits or the waits at `line` are gone, or its waits leave one group more (`extra`).
+static bool waitsCoverTheSame(const Events &log, uint32_t line, uint64_t extra) {
+  struct Sequence {
+    std::vector<std::vector<AsyncId>> was, is; // groups that are not waited for
+    std::vector<AsyncId> open;                 // operations without a group
+    std::set<AsyncId> done;
+    uint32_t mask = 0;
+  };
+  std::map<std::tuple<uint32_t, uint32_t, GroupKind>, Sequence> sequences;
+  for (const Logged &event : log) {
+    if (event.isAccess ||
+        (event.sync != SyncKind::asyncCommit && event.sync != SyncKind::asyncWait))
+      continue;
+    Sequence &sequence = sequences[{event.block, event.warp, event.group}];
+    // Groups are a thread's own; here those of a warp are the same.
+    if (sequence.mask == 0)
+      sequence.mask = event.mask;
+    if (sequence.mask != event.mask)
+      return false;
+    const bool isHere = event.line == line;
+    if (event.sync == SyncKind::asyncCommit) {
+      sequence.was.push_back(event.operations);
+      sequence.open.insert(sequence.open.end(), event.operations.begin(), event.operations.end());
+      if (!isHere)
+        sequence.is.push_back(std::exchange(sequence.open, {}));
+      continue;
+    }
+    auto take = [](std::vector<std::vector<AsyncId>> &groups, uint64_t leave) {
+      std::vector<AsyncId> taken;
+      for (; groups.size() > leave; groups.erase(groups.begin()))
+        taken.insert(taken.end(), groups[0].begin(), groups[0].end());
+      return taken;
+    };
+    if (!isHere || extra != 0)
+      for (const AsyncId id : take(sequence.is, event.count + (isHere ? extra : 0)))
+        sequence.done.insert(id);
+    for (const AsyncId id : take(sequence.was, event.count))
+      if (!sequence.done.count(id))
+        return false;
+  }
+  return true;
+}
+
+/// Whether the same threads have executed a fence like the one at `line` before it, and
+/// since then have accessed nothing and waited for nothing but products.
+static bool fenceIsRepeated(const Events &log, uint32_t line) {
+  for (size_t i = 0; i < log.size(); ++i) {
+    const Logged &fence = log[i];
+    if (fence.isAccess || fence.line != line || fence.sync != SyncKind::proxyFence)
+      continue;
+    bool isRepeated = false;
+    for (size_t k = i; k-- > 0;) {
+      const Logged &event = log[k];
+      if (event.block != fence.block || event.warp != fence.warp)
+        continue;
+      if (event.isAccess) {
+        if (event.async == 0)
+          break;
+        continue; // an operation of its own proxy
+      }
+      if (event.sync == SyncKind::proxyFence && event.proxy == fence.proxy &&
+          event.space == fence.space && event.line != line && (fence.mask & ~event.mask) == 0) {
+        isRepeated = true;
+        break;
+      }
+      if (event.sync != SyncKind::wgmmaFence && event.sync != SyncKind::asyncIssue &&
+          event.group != GroupKind::matrix)
+        break;
+    }
+    if (!isRepeated)
+      return false;
   }
   return true;
 }
@@ -426,20 +580,23 @@ static bool arrivesForNobody(const Events &log, uint32_t line) {
 
 /// Whether nobody accesses what the operations that `line` waits for have written.
 static bool nobodyReadsBack(const Events &log, uint32_t line) {
-  for (size_t i = 0; i < log.size(); ++i) {
-    const Logged &wait = log[i];
-    if (wait.isAccess || wait.line != line || wait.sync != SyncKind::asyncWait)
-      continue;
-    for (const AsyncId id : wait.operations)
-      for (const Logged &own : log)
-        if (own.isAccess && own.async == id && own.access != AccessKind::read)
-          for (size_t k = i; k < log.size(); ++k)
-            if (log[k].isAccess && conflicts(own, log[k]))
-              for (const Logged::Range &a : own.ranges)
-                for (const Logged::Range &b : log[k].ranges)
-                  if (overlaps(a, b))
-                    return false;
-  }
+  std::map<AsyncId, size_t> waited; // by operation: when first
+  for (size_t i = 0; i < log.size(); ++i)
+    if (!log[i].isAccess && log[i].line == line && log[i].sync == SyncKind::asyncWait)
+      for (const AsyncId id : log[i].operations)
+        waited.emplace(id, i);
+  Ranges written;
+  for (size_t i = 0; i < log.size(); ++i)
+    if (log[i].isAccess && log[i].access != AccessKind::read && waited.count(log[i].async))
+      for (const Logged::Range &range : log[i].ranges)
+        written.add(range, i);
+  for (size_t k = 0; k < log.size(); ++k)
+    if (log[k].isAccess)
+      for (const Logged::Range &range : log[k].ranges)
+        if (written.any(range, [&](size_t i) {
+              return waited[log[i].async] < k && conflicts(log[i], log[k]);
+            }))
+          return false;
   return true;
 }
 
@@ -577,7 +734,66 @@ static bool registersAreUntouched(const Mutant &mutant) {
   return true;
 }
 
-std::string whyBenign(const Events &log, const Mutant &mutant) {
+/// Whether nobody waits for a phase of the mbarriers that are initialised at `line`.
+static bool isNotWaitedFor(const Events &log, uint32_t line) {
+  std::set<uint64_t> objects;
+  for (const Logged &event : log)
+    if (!event.isAccess && event.sync == SyncKind::mbarrierInit && event.line == line)
+      objects.insert(event.object);
+  return std::none_of(log.begin(), log.end(), [&](const Logged &event) {
+    return !event.isAccess && event.sync == SyncKind::mbarrierWait && objects.count(event.object);
+  });
+}
+
+/// Whether the wait at `line` was only ever asked for the phase before the first one: that is
+/// over from the beginning, and not told.
+static bool isOverAlready(const Events &log, uint32_t line) {
+  return std::none_of(log.begin(), log.end(), [&](const Logged &event) {
+    return !event.isAccess && event.sync == SyncKind::mbarrierWait && event.line == line;
+  });
+}
+
+/// Whether the same threads meet at the same barrier a few lines below (`step` 1) or above
+/// (-1), and in between is nothing but arithmetic and, below, initialisations of mbarriers
+/// in memory that nobody touched before.
+static bool sameBarrierIsNear(const Events &log, const Mutant &mutant, int step) {
+  std::vector<std::string> lines;
+  std::istringstream in(mutant.text);
+  for (std::string line; std::getline(in, line);)
+    lines.push_back(line);
+  auto isFresh = [&](uint32_t line) {
+    for (size_t i = 0; i < log.size(); ++i) {
+      if (log[i].isAccess || log[i].line != line || log[i].sync != SyncKind::mbarrierInit)
+        continue;
+      const Logged::Range bytes{0, log[i].object, log[i].object + 8};
+      for (size_t k = 0; k < i; ++k)
+        for (const Logged::Range &range : log[k].ranges)
+          if (overlaps(range, bytes))
+            return false;
+      for (size_t k = 0; k < i; ++k)
+        if (!log[k].isAccess && log[k].object == log[i].object && log[k].cluster == log[i].cluster)
+          return false;
+    }
+    return true;
+  };
+  for (size_t at = mutant.line - 1 + static_cast<size_t>(step); at < lines.size();
+       at += static_cast<size_t>(step)) {
+    const std::string &line = lines[at];
+    if (line.find(mutant.before + ";") != std::string::npos && line.find('@') == std::string::npos)
+      return true;
+    if (step > 0 && line.find("mbarrier.init") != std::string::npos &&
+        isFresh(static_cast<uint32_t>(at) + 1))
+      continue;
+    for (const char *word :
+         {"ld.", "st.", "atom", "red", "bar", "fence", "wgmma", "async", "bra", "call", "ret",
+          "exit", "matrix", "tensor", "bulk", "griddep", ":", "{", "}"})
+      if (line.find(word) != std::string::npos && line.find("ld.param") == std::string::npos)
+        return false;
+  }
+  return false;
+}
+
+std::string whyBenign(const Events &log, const Events &late, const Mutant &mutant) {
   const std::string &what = mutant.mutation;
   const uint32_t line = mutant.line;
   auto is = [&](std::initializer_list<const char *> names) {
@@ -624,6 +840,10 @@ std::string whyBenign(const Events &log, const Mutant &mutant) {
        what == "scope tensormap.cp_fenceproxy") &&
       isOfOneBlock(log, line))
     return "every thread that accesses this memory is of the same block";
+  if (is({"relax atom", "relax red", "relax ld", "relax st"}) && blocksAreApart(log) &&
+      isOfOneThreadOfABlock(log, line))
+    return "blocks share nothing but what they access by strong operations, here by one thread "
+           "each";
   if (is({"scope mbarrier.try_wait"}) && ownBlockArrives(log, line))
     return "all who arrive for the phase are of the same block, and bytes of copies are seen by "
            "whoever waits";
@@ -633,6 +853,12 @@ std::string whyBenign(const Events &log, const Mutant &mutant) {
   if ((what.starts_with("delete ") || what.starts_with("later ")) && what.ends_with("wait_group") &&
       laterWaitCovers(log, line, SyncKind::asyncWait))
     return "a later wait covers its operations before anything conflicts with them, or it has none";
+  if (what.ends_with("commit_group") || what.ends_with("wait_group"))
+    if ((what.starts_with("delete ") && waitsCoverTheSame(log, line, 0)) ||
+        (what.starts_with("later ") && waitsCoverTheSame(log, line, 1)))
+      return "every wait covers the same operations without it";
+  if (is({"delete fence.proxy.async", "space fence.proxy.async"}) && fenceIsRepeated(log, line))
+    return "the same fence stands before it, and nothing was accessed since";
   if (is({"delete mbarrier.arrive", "relax mbarrier.arrive"}) && arrivesForNobody(log, line))
     return "nobody waits for the phase that it counts for";
   if (is({"read cp.async.bulk.wait_group"}) && nobodyReadsBack(log, line))
@@ -641,6 +867,14 @@ std::string whyBenign(const Events &log, const Mutant &mutant) {
     return "fence.proxy.async of the same thread follows before anybody knows of the mbarrier";
   if (is({"delete fence.mbarrier_init"}) && releaseFollows(log, line))
     return "no copy uses the mbarrier, and the barrier of the cluster releases";
+  if (is({"count mbarrier.init"}) && isNotWaitedFor(log, line))
+    return "nobody waits for a phase of it";
+  if (is({"delete mbarrier.try_wait", "relax mbarrier.try_wait"}) && isOverAlready(log, line) &&
+      isOverAlready(late, line))
+    return "it is only asked for the phase before the first one, or not at all";
+  if (is({"delete bar.sync"}) && mutant.before.find('@') == std::string::npos &&
+      (sameBarrierIsNear(log, mutant, 1) || sameBarrierIsNear(log, mutant, -1)))
+    return "the same threads meet at the same barrier beside it, with nothing in between";
   if (is({"delete wgmma.fence"}) && registersAreUntouched(mutant))
     return "no other instruction touched its registers since the fence before";
   return "";

@@ -32,6 +32,7 @@ struct Logged {
   // What synchronises.
   machine::SyncKind sync = machine::SyncKind::fence;
   machine::GroupKind group = machine::GroupKind::none;
+  machine::Space space = machine::Space::generic;
   uint64_t object = 0, phase = 0, count = 0;
   std::vector<machine::AsyncId> operations;
 };
@@ -46,8 +47,10 @@ public:
 };
 
 /// The reason why `mutant` is harmless, if a rule shows one on the log of the kernel
-/// that was not changed; else empty.
-std::string whyBenign(const std::vector<Logged> &log, const Mutant &mutant);
+/// that was not changed; else empty. `late` is its log in the latest order, in which waits
+/// that usually succeed at once do not.
+std::string whyBenign(const std::vector<Logged> &log, const std::vector<Logged> &late,
+                      const Mutant &mutant);
 
 } // namespace tilewright::vgpu::mutation
 

@@ -2,8 +2,11 @@
 #ifndef TEST_VGPU_MUTATION_KERNELS_H
 #define TEST_VGPU_MUTATION_KERNELS_H
 
+#include "Recording.h"
+
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,6 +28,8 @@ struct Kernel {
   uint32_t dynamicSharedBytes = 0;
   /// What `out` holds afterwards, from what `in` holds; zeros after its end.
   std::function<Words(const Words &)> expected;
+  /// If there is one, all of the above but the name comes from it.
+  std::shared_ptr<Recording> recording;
 };
 
 inline constexpr size_t wordCount = 16384; // of in, out and scratch each

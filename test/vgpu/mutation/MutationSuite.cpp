@@ -1,7 +1,10 @@
 // Deletes and weakens what synchronises, one instruction at a time, in kernels that
 // are right, and counts what the checks say.
 //
-//   MutationSuite [--kernel NAME] [--every N] [--seeds N] [--verbose] [--cross]
+//   MutationSuite [--kernel NAME] [--every N] [--seeds N] [--verbose] [--cross] [FOLDER…]
+//
+// Without a folder: the kernels of Kernels.cpp. With folders: the launches that were
+// recorded there (Recording.h).
 //
 // --cross asks the rules that show mutants benign about those that were found, too: a
 // rule that calls one of them benign is wrong.
@@ -13,9 +16,12 @@
 
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <set>
+#include <utility>
 
 using namespace tilewright;
 using namespace tilewright::vgpu::mutation;
@@ -27,11 +33,39 @@ static std::string readFile(const std::string &path) {
   return text.str();
 }
 
+/// The recordings of a folder, those of the same PTX once.
+static std::vector<Kernel> recordingsOf(const std::vector<std::string> &folders) {
+  std::set<std::string> paths, texts;
+  for (const std::string &folder : folders)
+    for (const auto &file : std::filesystem::directory_iterator(folder))
+      if (file.path().extension() == ".launch")
+        paths.insert((file.path().parent_path() / file.path().stem()).string());
+  std::vector<Kernel> result;
+  for (const std::string &path : paths) {
+    Result<Recording> recording = Recording::read(path);
+    if (!recording.isOk()) {
+      std::cerr << std::move(recording).takeStatus().toString() << "\n";
+      std::exit(1);
+    }
+    if (!texts.insert(recording->text).second)
+      continue;
+    Kernel kernel;
+    kernel.file = path;
+    kernel.recording = std::make_shared<Recording>(*std::move(recording));
+    kernel.name = kernel.recording->kernel;
+    kernel.block =
+        kernel.recording->block[0] * kernel.recording->block[1] * kernel.recording->block[2];
+    result.push_back(std::move(kernel));
+  }
+  return result;
+}
+
 int main(int count, char **arguments) {
   std::string only;
   size_t every = 1;
   uint32_t seeds = 3;
   bool isVerbose = false, isCrossed = false;
+  std::vector<std::string> folders;
   for (int i = 1; i < count; ++i) {
     const std::string_view word = arguments[i];
     if (word == "--kernel" && i + 1 < count)
@@ -44,6 +78,8 @@ int main(int count, char **arguments) {
       isVerbose = true;
     else if (word == "--cross")
       isCrossed = true;
+    else
+      folders.emplace_back(word);
   }
   const std::string directory = std::string(TILEWRIGHT_SOURCE_DIR) + "/test/vgpu/mutation/kernels/";
   struct Class {
@@ -54,28 +90,54 @@ int main(int count, char **arguments) {
   std::map<std::string, size_t> byReason;
   size_t kernelCount = 0, mutantCount = 0, foundCount = 0, benignCount = 0, failures = 0, index = 0,
          contradictions = 0;
-  for (const Kernel &kernel : kernels()) {
-    if (!only.empty() && kernel.name != only)
+  const std::vector<Kernel> recorded = recordingsOf(folders);
+  if (!folders.empty() && recorded.empty()) {
+    std::cerr << "no recordings in " << folders[0] << "\n";
+    return 1;
+  }
+  for (const Kernel &kernel : folders.empty() ? kernels() : recorded) {
+    const std::string label =
+        kernel.recording ? std::filesystem::path(kernel.file).filename().string() : kernel.name;
+    if (!only.empty() && label != only)
       continue;
     ++kernelCount;
-    Result<std::string> text = isolate(readFile(directory + kernel.file), kernel.name);
+    Result<std::string> text = isolate(
+        kernel.recording ? kernel.recording->text : readFile(directory + kernel.file), kernel.name);
     if (!text.isOk()) {
       std::cerr << kernel.name << ": " << std::move(text).takeStatus().toString() << "\n";
       return 1;
     }
+    if (kernel.recording)
+      if (Status status = establish(kernel, *text, seeds + 5); !status.isOk()) {
+        std::cerr << status.toString() << "\n";
+        return 1;
+      }
+    // By the letter of PTX, where the producer keeps to it.
+    if (kernel.recording) {
+      const std::string checks = std::exchange(kernel.recording->checks, "all,strict");
+      if (runIsolated(kernel, *text, seeds, true).outcome != Outcome::clean)
+        kernel.recording->checks = checks;
+    }
     const Ran original = runIsolated(kernel, *text, seeds + 5, true);
     if (original.outcome != Outcome::clean) {
-      std::cout << "FALSE POSITIVE " << kernel.name << " " << nameOf(original.outcome) << " "
+      std::cout << "FALSE POSITIVE " << label << " " << nameOf(original.outcome) << " "
                 << original.order << "\n"
                 << original.text << "\n";
       ++failures;
     }
     Result<std::vector<Mutant>> mutants = mutate(*text, kernel.name, kernel.block);
     if (!mutants.isOk()) {
-      std::cerr << kernel.name << ": " << std::move(mutants).takeStatus().toString() << "\n";
+      std::cerr << label << ": " << std::move(mutants).takeStatus().toString() << "\n";
       return 1;
     }
-    std::vector<Logged> log; // when it is needed
+    std::vector<Logged> log, late; // when they are needed
+    auto reasonOf = [&](const Mutant &mutant) {
+      if (log.empty()) {
+        log = logOf(kernel, *text, false);
+        late = logOf(kernel, *text, true);
+      }
+      return whyBenign(log, late, mutant);
+    };
     for (const Mutant &mutant : *mutants) {
       if (index++ % every != 0)
         continue;
@@ -86,20 +148,16 @@ int main(int count, char **arguments) {
         ++foundCount;
         ++byClass[mutant.mutation].outcomes[ran.outcome];
         if (isCrossed && ran.outcome != Outcome::stopped) {
-          if (log.empty())
-            log = logOf(kernel, *text);
-          if (const std::string reason = whyBenign(log, mutant); !reason.empty()) {
+          if (const std::string reason = reasonOf(mutant); !reason.empty()) {
             ++contradictions;
-            std::cout << kernel.name << " line " << mutant.line << ": " << mutant.mutation << ": "
+            std::cout << label << " line " << mutant.line << ": " << mutant.mutation << ": "
                       << mutant.before << " -> " << mutant.now << ": found, though " << reason
                       << "\n"
                       << ran.text << "\n";
           }
         }
       } else {
-        if (log.empty())
-          log = logOf(kernel, *text);
-        if (const std::string reason = whyBenign(log, mutant); !reason.empty()) {
+        if (const std::string reason = reasonOf(mutant); !reason.empty()) {
           ++benignCount;
           ++byReason[reason];
           ++byClass[mutant.mutation].benign;
@@ -110,7 +168,7 @@ int main(int count, char **arguments) {
         }
       }
       if (verdict == "MISSED" || isVerbose)
-        std::cout << kernel.name << " line " << mutant.line << ": " << mutant.mutation << ": "
+        std::cout << label << " line " << mutant.line << ": " << mutant.mutation << ": "
                   << mutant.before << " -> " << mutant.now << ": " << verdict << " " << ran.order
                   << "\n"
                   << ran.text;
@@ -139,7 +197,8 @@ int main(int count, char **arguments) {
       harmful ? 100.0 * double(foundCount) / double(harmful) : 100.0, failures);
   if (isCrossed)
     std::printf("%zu found mutants that a rule calls benign\n", contradictions);
-  if (double(foundCount) < 0.98 * double(harmful))
+  // Of recordings, whoever made them says how many of these there may be.
+  if (folders.empty() && (double(foundCount) < 0.98 * double(harmful) || contradictions != 0))
     ++failures;
   return failures != 0;
 }

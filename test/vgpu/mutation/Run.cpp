@@ -119,15 +119,63 @@ Ran runOnce(LoadedModule &module, const Kernel &kernel, Completion completion, u
   return ran;
 }
 
+/// As runOnce(), of a launch that was written down.
+Ran runRecorded(LoadedModule &module, const Recording &recording, Completion completion,
+                uint64_t seed, bool withChecks, Log *log = nullptr) {
+  if (Status status = recording.restore(); !status.isOk())
+    return {Outcome::crashed, "", status.toString()};
+  check::Checker checker(*check::Options::parse(withChecks ? recording.checks : "off"));
+  LaunchConfig config{.grid = recording.grid,
+                      .block = recording.block,
+                      .cluster = recording.cluster,
+                      .dynamicSharedBytes = recording.dynamicSharedBytes,
+                      .cooperative = recording.isCooperative,
+                      .completion = completion,
+                      .seed = seed,
+                      .maxSteps = 200'000,
+                      .catchesFaults = true};
+  if (withChecks)
+    config.observer = &checker;
+  if (log)
+    config.observer = log;
+  std::vector<const void *> arguments;
+  for (const std::vector<std::byte> &parameter : recording.parameters)
+    arguments.push_back(parameter.data());
+  const Status status = machine::launch(module, recording.kernel, config, arguments);
+  if (!checker.report().isEmpty())
+    return {Outcome::reported, "", checker.report().text()};
+  if (!status.isOk())
+    return {Outcome::stopped, "", status.toString()};
+  for (size_t i = 0; i < recording.after.size(); ++i)
+    if (recording.memory()[i] != recording.after[i])
+      return {Outcome::wrong, "",
+              concat("byte ", i, " of the memory is ", int(recording.memory()[i]), ", not ",
+                     int(recording.after[i]))};
+  return {};
+}
+
+Ran runUnder(LoadedModule &module, const Kernel &kernel, Completion completion, uint64_t seed,
+             bool withChecks, Log *log = nullptr) {
+  return kernel.recording
+             ? runRecorded(module, *kernel.recording, completion, seed, withChecks, log)
+             : runOnce(module, kernel, completion, seed, withChecks, log);
+}
+
+Result<std::unique_ptr<LoadedModule>> load(const Kernel &kernel, const std::string &text) {
+  return LoadedModule::create(text, kernel.recording ? kernel.recording->chip : "sm_90a");
+}
+
+/// The order of run `i`: eager, latest, then seeded ones.
+Completion completionOf(uint32_t i) {
+  return i == 0 ? Completion::eager : i == 1 ? Completion::latest : Completion::seeded;
+}
+
 Ran runAll(const Kernel &kernel, const std::string &text, uint32_t seeds, bool withChecks) {
-  Result<std::unique_ptr<LoadedModule>> module = LoadedModule::create(text, "sm_90a");
+  Result<std::unique_ptr<LoadedModule>> module = load(kernel, text);
   if (!module.isOk())
     return {Outcome::refused, "", std::move(module).takeStatus().toString()};
   for (uint32_t i = 0; i < 2 + seeds; ++i) {
-    const Completion completion = i == 0   ? Completion::eager
-                                  : i == 1 ? Completion::latest
-                                           : Completion::seeded;
-    Ran ran = runOnce(**module, kernel, completion, i < 2 ? 0 : i, withChecks);
+    Ran ran = runUnder(**module, kernel, completionOf(i), i < 2 ? 0 : i, withChecks);
     if (ran.outcome != Outcome::clean) {
       ran.order = i == 0 ? "eager" : i == 1 ? "latest" : concat("seed:", i);
       return ran;
@@ -137,11 +185,28 @@ Ran runAll(const Kernel &kernel, const std::string &text, uint32_t seeds, bool w
 }
 } // namespace
 
-std::vector<Logged> logOf(const Kernel &kernel, const std::string &text) {
-  Result<std::unique_ptr<LoadedModule>> module = LoadedModule::create(text, "sm_90a");
+Status establish(const Kernel &kernel, const std::string &text, uint32_t seeds) {
+  TILEWRIGHT_ASSIGN(std::unique_ptr<LoadedModule> module, load(kernel, text));
+  Recording &recording = *kernel.recording;
+  for (uint32_t i = 0; i < 2 + seeds; ++i) {
+    const Ran ran = runRecorded(*module, recording, completionOf(i), i < 2 ? 0 : i, false);
+    if (ran.outcome == Outcome::wrong) {
+      recording.after.clear();
+      break;
+    }
+    if (ran.outcome != Outcome::clean)
+      return Status(Code::internal, concat(kernel.name, " does not run: ", ran.text));
+    if (i == 0)
+      recording.after.assign(recording.memory(), recording.memory() + recording.before.size());
+  }
+  return Status();
+}
+
+std::vector<Logged> logOf(const Kernel &kernel, const std::string &text, bool isLate) {
+  Result<std::unique_ptr<LoadedModule>> module = load(kernel, text);
   Log log;
   if (module.isOk())
-    runOnce(**module, kernel, Completion::eager, 0, false, &log);
+    runUnder(**module, kernel, isLate ? Completion::latest : Completion::eager, 0, false, &log);
   return std::move(log.events);
 }
 

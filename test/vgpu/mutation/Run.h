@@ -27,8 +27,11 @@ struct Ran {
 /// `withChecks` false: only the machine and the result speak.
 Ran runIsolated(const Kernel &kernel, const std::string &text, uint32_t seeds, bool withChecks);
 
-/// What the kernel does, in the eager order.
-std::vector<Logged> logOf(const Kernel &kernel, const std::string &text);
+/// Sets what a recorded kernel leaves, from itself under all those orders.
+Status establish(const Kernel &kernel, const std::string &text, uint32_t seeds);
+
+/// What the kernel does, in the eager or the latest order.
+std::vector<Logged> logOf(const Kernel &kernel, const std::string &text, bool isLate);
 
 } // namespace tilewright::vgpu::mutation
 

@@ -168,7 +168,7 @@ std::byte Detector::storedAt(uint64_t address) const {
   return current->values->at(currentRun->lane + lane, distance & (current->bytes - 1));
 }
 
-/// What the run stores from one address to another, which are of one sector.
+/// What the run stores from one address to another.
 void Detector::copyStored(uint64_t begin, uint64_t end, std::byte *to) const {
   const machine::StoredValues &values = *current->values;
   const bool isOneElement = !values.rows && current->bytes == values.elementBytes &&
@@ -377,12 +377,51 @@ void Detector::accessGlobal(const Actor &actor, const Touch &touch, const Run &r
       page->lock.clear(std::memory_order_release);
     isLocked = false;
   };
+  // With the lock, and what other launches did forgotten.
+  auto open = [&](uint64_t at) {
+    if (at / Page::bytes != pageNumber) {
+      unlock();
+      pageNumber = at / Page::bytes;
+      GroupState::KnownPage &known = group.pages[pageNumber % group.pages.size()];
+      if (known.number != pageNumber)
+        known = {pageNumber, &global.pageOf(at)};
+      page = known.page;
+    }
+  };
+  auto lock = [&] {
+    if (!isLocked)
+      while (page->lock.test_and_set(std::memory_order_acquire)) {
+      }
+    isLocked = true;
+    if (page->launch.load(std::memory_order_relaxed) != launch.id)
+      page->begin(launch.id);
+    if (touch.hasValues && !page->values)
+      page->values = std::make_unique<std::byte[]>(Page::bytes);
+  };
+  const bool isTracked = allocation && allocation->isTracked;
   for (uint64_t at = run.address; at < end;) {
     const uint64_t base = at / Sector::bytes * Sector::bytes;
+    const auto line = static_cast<uint32_t>(at % Page::bytes / Page::lineBytes);
+    // A whole line that nobody has accessed yet.
+    if (options.races && !isTracked && at % Page::lineBytes == 0 && end - at >= Page::lineBytes) {
+      open(at);
+      const auto index = static_cast<uint32_t>(at % Page::bytes / Sector::bytes);
+      if (!isPlainRead || !page->isSettled(launch.id, index)) {
+        lock();
+        if (!(page->touched >> line & 1)) {
+          page->touched |= uint64_t(1) << line;
+          page->lines[line] = inSector(touch, at, run.address, run.lane);
+          if (touch.hasValues)
+            copyStored(at, at + Page::lineBytes, page->values.get() + at % Page::bytes);
+          at += Page::lineBytes;
+          continue;
+        }
+      }
+    }
     const uint64_t next = std::min(base + Sector::bytes, end);
     const uint32_t mask = byteMask(at - base, next - base);
     const Touch here = inSector(touch, base, run.address, run.lane);
-    if (allocation && allocation->isTracked) {
+    if (isTracked) {
       std::atomic<uint32_t> &word = allocation->wordOf(base < allocation->begin ? at : base);
       const uint32_t written = word.load(std::memory_order_relaxed);
       if (touch.accessKind() != AccessKind::write && (mask & ~written) != 0 && options.uninit) {
@@ -397,24 +436,11 @@ void Detector::accessGlobal(const Actor &actor, const Touch &touch, const Run &r
       }
     }
     if (options.races) {
-      if (at / Page::bytes != pageNumber) {
-        unlock();
-        pageNumber = at / Page::bytes;
-        GroupState::KnownPage &known = group.pages[pageNumber % group.pages.size()];
-        if (known.number != pageNumber)
-          known = {pageNumber, &global.pageOf(at)};
-        page = known.page;
-      }
+      open(at);
       const auto index = static_cast<uint32_t>(base % Page::bytes / Sector::bytes);
       if (!isPlainRead || !page->isSettled(launch.id, index)) {
-        if (!isLocked)
-          while (page->lock.test_and_set(std::memory_order_acquire)) {
-          }
-        isLocked = true;
-        if (page->launch.load(std::memory_order_relaxed) != launch.id)
-          page->begin(launch.id);
-        if (touch.hasValues && !page->values)
-          page->values = std::make_unique<std::byte[]>(Page::bytes);
+        lock();
+        page->splitLine(line);
         held = page->values ? page->values.get() + base % Page::bytes : nullptr;
         heldBytes = held ? Sector::bytes : 0;
         Sector &sector = page->sectors[index];

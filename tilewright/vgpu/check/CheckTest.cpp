@@ -439,6 +439,63 @@ END:
   expectClean(relaxed, pair);
 }
 
+/// Threads 0 to 127 multiply, and one of them alone tells warp 4 that the operands may go.
+const std::string giveOperandsBack = R"(
+  .reg .f32 %f<4>;
+  st.shared.u32 [%o], %t;
+  setp.ne.u32 %p0, %t, 0;
+  @!%p0 mbarrier.init.shared.b64 [bar], 1;
+  fence.proxy.async.shared::cta;
+  bar.sync 0;
+  mov.u32 %r1, smem;
+  setp.ge.u32 %p1, %t, 128;
+  @%p1 bra overwrite;
+  shr.u32 %r2, %r1, 4;
+  cvt.u64.u32 %y0, %r2;
+  setp.ne.u32 %p2, 0, 0;
+  wgmma.fence.sync.aligned;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %y0, %y0, %p2, 1, 1, 0, 0;
+  wgmma.commit_group.sync.aligned;
+  wgmma.wait_group.sync.aligned 0;
+  setp.ne.u32 %p3, %t, 37;
+  @!%p3 mbarrier.arrive.shared.b64 _, [bar];
+  ret;
+overwrite:
+  mbarrier.try_wait.parity.shared.b64 %p4, [bar], 0;
+  @!%p4 bra overwrite;
+  sub.u32 %r3, %o, 512;
+  st.shared.u32 [%r3], %t;
+)";
+
+/// wgmma is one operation of four warps: whichever lane waited for it can tell others.
+TEST(Async, AnyLaneThatWaitedForAProductCanTell) {
+  expectNeeded(kernel(giveOperandsBack), "wgmma.wait_group.sync.aligned 0;", {.block = {160, 1, 1}},
+               FindingKind::race);
+}
+
+/// Bulk groups are a thread's own: the wait of another lane waits for nothing.
+TEST(Async, ABulkGroupIsWaitedForByWhoCommittedIt) {
+  const std::string text = kernel(R"(
+  st.shared.u32 [%o], %t;
+  fence.proxy.async;
+  bar.warp.sync 0xffffffff;
+  setp.ne.u32 %p0, %t, 3;
+  mov.u32 %r1, smem;
+  @!%p0 cp.async.bulk.global.shared::cta.bulk_group [%out], [%r1], 128;
+  @!%p0 cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group.read 0;
+  bar.warp.sync 0xffffffff;
+  st.shared.u32 [%o], %l;
+)");
+  // The second warp barrier, which brings lane 3's wait to the others.
+  std::string without = text;
+  without.erase(text.rfind("bar.warp.sync"), std::string("bar.warp.sync 0xffffffff;").size());
+  expectClean(text, {.block = {32, 1, 1}});
+  const Checked checked = check(without, {.block = {32, 1, 1}});
+  ASSERT_FALSE(checked.findings.empty());
+  EXPECT_EQ(checked.findings[0].finding.kind, FindingKind::race);
+}
+
 TEST(Barriers, LiveMbarriersAreNotTouched) {
   std::string again = bulk;
   again.insert(again.find("WAIT:\n"), "mbarrier.init.shared.b64 [%r1], 1;\n");

@@ -37,6 +37,15 @@ public:
       return true;
     return !lanes.empty() && knowsLane(warp, lane, epoch);
   }
+  /// Whether what one of the lanes of `mask` did in `epoch` is known, whichever it is.
+  bool knowsOneOf(uint32_t warp, uint32_t mask, uint32_t epoch) const {
+    if (warp < warps.size() && warps[warp] >= epoch)
+      return true;
+    for (const LaneEpoch &known : lanes)
+      if (known.warp == warp && known.epoch >= epoch && (known.mask & mask) != 0)
+        return true;
+    return false;
+  }
   bool knowsForeign(uint64_t block, uint32_t warp, uint32_t lane, uint32_t epoch) const;
   /// Whether phase `phase` of the mbarrier with number `slot` is known to be over.
   bool knowsPhase(uint32_t slot, uint64_t phase) const {
@@ -72,9 +81,21 @@ struct Knowledge {
   // By fence.proxy.async: ordered before asynchronous accesses to shared memory, to global memory.
   Clock fenced, fencedGlobal;
   Clock released; // by fence.proxy.tensormap.release
-  Clock acquired; // by fence.proxy.tensormap.acquire, of what was released
-  Clock inits;    // by fence.mbarrier_init: mbarriers that were initialised
+  /// By fence.proxy.tensormap.acquire, of what was released: for the map at an address, or
+  /// for all (0).
+  struct Acquired {
+    uint64_t address = 0;
+    Clock clock;
+  };
+  std::vector<Acquired> acquired;
+  Clock inits; // by fence.mbarrier_init: mbarriers that were initialised
 
+  Clock &acquiredAt(uint64_t address) {
+    for (Acquired &one : acquired)
+      if (one.address == address)
+        return one.clock;
+    return acquired.emplace_back(Acquired{address, {}}).clock;
+  }
   void join(const Knowledge &other) {
     base.join(other.base);
     if (!other.fenced.isEmpty())
@@ -83,8 +104,8 @@ struct Knowledge {
       fencedGlobal.join(other.fencedGlobal);
     if (!other.released.isEmpty())
       released.join(other.released);
-    if (!other.acquired.isEmpty())
-      acquired.join(other.acquired);
+    for (const Acquired &one : other.acquired)
+      acquiredAt(one.address).join(one.clock);
     if (!other.inits.isEmpty())
       inits.join(other.inits);
   }

@@ -121,7 +121,7 @@ private:
   /// The cohorts of `mask` alone, split off if others are with them.
   void split(WarpState &warp, uint32_t mask);
   void merge(WarpState &warp, uint32_t mask, const Knowledge *also);
-  Generation &generationOf(std::deque<Generation> &all, uint64_t number);
+  Generation &generationOf(std::vector<Generation> &all, uint64_t number);
   void mbarrier(const machine::SyncEvent &event, WarpState &warp);
   void useMbarrier(const machine::SyncEvent &event, WarpState &warp, BlockState &block,
                    uint32_t offset, MbarrierState &state);

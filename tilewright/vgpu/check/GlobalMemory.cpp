@@ -63,33 +63,40 @@ void GlobalMemory::written(uint64_t begin, uint64_t bytes) {
 
 Page &GlobalMemory::pageOf(uint64_t address) {
   const uint64_t number = address / Page::bytes;
-  Shard &shard = shards[(number ^ number >> 6) % shardCount];
-  {
-    std::shared_lock lock(shard.mutex);
-    if (auto found = shard.pages.find(number); found != shard.pages.end())
-      return *found->second;
-  }
-  std::unique_lock lock(shard.mutex);
-  std::unique_ptr<Page> &page = shard.pages[number];
-  if (!page)
-    page = std::make_unique<Page>();
-  return *page;
+  std::atomic<Node *> &top = nodes[(number >> 2 * levelBits) % levelSize];
+  auto leafIn = [&](Node &node) -> std::atomic<Leaf *> & {
+    return node.leaves[(number >> levelBits) % levelSize];
+  };
+  auto pageIn = [&](Leaf &leaf) -> std::atomic<Page *> & { return leaf.pages[number % levelSize]; };
+  if (Node *node = top.load(std::memory_order_acquire))
+    if (Leaf *leaf = leafIn(*node).load(std::memory_order_acquire))
+      if (Page *page = pageIn(*leaf).load(std::memory_order_acquire))
+        return *page;
+  std::lock_guard lock(pagesMutex);
+  // Makes what is missing; others may have done so by now.
+  auto ensure = []<typename T>(std::atomic<T *> &at, std::vector<std::unique_ptr<T>> &owners) {
+    T *there = at.load(std::memory_order_relaxed);
+    if (!there) {
+      there = owners.emplace_back(std::make_unique<T>()).get();
+      at.store(there, std::memory_order_release);
+    }
+    return there;
+  };
+  return *ensure(pageIn(*ensure(leafIn(*ensure(top, inner)), leaves)), pages);
 }
 
 void GlobalMemory::forgetAccesses() {
-  for (Shard &shard : shards) {
-    std::unique_lock lock(shard.mutex);
-    shard.pages.clear();
-  }
+  std::lock_guard lock(pagesMutex);
+  for (std::atomic<Node *> &node : nodes)
+    node.store(nullptr, std::memory_order_relaxed);
+  inner.clear();
+  leaves.clear();
+  pages.clear();
 }
 
 size_t GlobalMemory::pageCount() const {
-  size_t count = 0;
-  for (const Shard &shard : shards) {
-    std::shared_lock lock(shard.mutex);
-    count += shard.pages.size();
-  }
-  return count;
+  std::lock_guard lock(pagesMutex);
+  return pages.size();
 }
 
 } // namespace tilewright::vgpu::check

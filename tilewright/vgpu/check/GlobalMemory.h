@@ -10,8 +10,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
-#include <unordered_map>
 #include <vector>
 
 namespace tilewright::vgpu::check {
@@ -51,6 +49,12 @@ struct Page {
   /// writes it conflicts with one of the two, so that more readers need not be remembered.
   /// Changed with the lock, looked at without.
   std::atomic<uint64_t> settled[sectorCount / 64] = {};
+  /// Most memory is accessed once in a launch, by a row of lanes or a copy: of a line that
+  /// one access covers it alone is remembered, and the sectors mean nothing until there is
+  /// a second one. One bit for each line.
+  static constexpr uint32_t lineBytes = 64, lineCount = bytes / lineBytes;
+  uint64_t touched = 0, split = 0; // accessed at all; by more than one, so ask the sectors
+  Touch lines[lineCount];          // of those that are touched and not split
   Sector sectors[sectorCount];
   /// What the last writes stored. Memory itself may get it later, from another thread.
   std::unique_ptr<std::byte[]> values;
@@ -65,12 +69,25 @@ struct Page {
     if (((bits & bit) != 0) != isSo)
       settled[sector / 64].store(bits ^ bit, std::memory_order_relaxed);
   }
+  /// Makes the sectors of a line say what is known of it.
+  void splitLine(uint32_t line) {
+    const uint64_t bit = uint64_t(1) << line;
+    if (split & bit)
+      return;
+    for (uint32_t i = 0; i < lineBytes / Sector::bytes; ++i) {
+      Sector &sector = sectors[line * (lineBytes / Sector::bytes) + i];
+      sector.clear();
+      if (touched & bit)
+        sector.add({lines[line].shifted(i * Sector::bytes), ~0u});
+    }
+    split |= bit;
+    touched |= bit;
+  }
   /// Forgets what earlier launches did.
   void begin(uint64_t ofLaunch) {
     for (std::atomic<uint64_t> &bits : settled)
       bits.store(0, std::memory_order_relaxed);
-    for (Sector &sector : sectors)
-      sector.clear();
+    touched = split = 0;
     launch.store(ofLaunch, std::memory_order_release);
   }
 };
@@ -92,14 +109,23 @@ public:
   size_t pageCount() const;
 
 private:
-  static constexpr size_t shardCount = 64;
-  struct Shard {
-    mutable std::shared_mutex mutex;
-    std::unordered_map<uint64_t, std::unique_ptr<Page>> pages; // guarded by mutex
+  /// Pages by their number, in three levels, so that a look needs no lock. What lies above
+  /// 2^48 shares places with what lies below: addresses of the host do not.
+  static constexpr uint32_t levelBits = 12;
+  static constexpr size_t levelSize = size_t(1) << levelBits;
+  struct Leaf {
+    std::atomic<Page *> pages[levelSize] = {};
   };
+  struct Node {
+    std::atomic<Leaf *> leaves[levelSize] = {};
+  };
+  std::atomic<Node *> nodes[levelSize] = {};
+  mutable std::mutex pagesMutex;
+  std::vector<std::unique_ptr<Page>> pages; // guarded by pagesMutex, as are the next two
+  std::vector<std::unique_ptr<Leaf>> leaves;
+  std::vector<std::unique_ptr<Node>> inner;
   mutable std::mutex tableMutex;
   std::shared_ptr<const AllocationTable> current = std::make_shared<AllocationTable>(); // guarded
-  Shard shards[shardCount];
 };
 
 } // namespace tilewright::vgpu::check

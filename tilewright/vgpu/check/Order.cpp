@@ -58,8 +58,11 @@ bool Detector::knows(const Actor &actor, const Clock &clock, const Touch &earlie
         return true;
       continue;
     }
+    // Of wgmma every lane that waited can tell; of others, the lanes that issued it.
+    const auto epoch = static_cast<uint32_t>(mark.epoch);
     const uint32_t witness = isOfLane ? lane : static_cast<uint32_t>(std::countr_zero(mark.mask));
-    if (clock.knows(mark.warp, witness, static_cast<uint32_t>(mark.epoch)))
+    if (operation.group == GroupKind::matrix ? clock.knowsOneOf(mark.warp, mark.mask, epoch)
+                                             : clock.knows(mark.warp, witness, epoch))
       return true;
     const uint32_t waited = isOfLane ? 1u << lane : mark.mask;
     if (mark.warp == actor.warp.groupIndex && nowLanes != 0 && (nowLanes & ~waited) == 0 &&
@@ -89,14 +92,17 @@ Detector::Ordering Detector::orderOf(const Actor &actor, const Touch &earlier, u
                                                         : lanes == 1u << earlierLane)
                    : lanes == actor.warp.allLanes;
   isBefore = isBefore || knows(actor, actor.knowledge->base, earlier, byte, lanes);
-  const Clock *needed = nullptr;
-  if (now.accessProxy() == Proxy::async && earlier.accessProxy() == Proxy::generic)
-    needed = inShared ? &actor.knowledge->fenced : &actor.knowledge->fencedGlobal;
-  else if (now.accessProxy() == Proxy::tensormap && earlier.accessProxy() == Proxy::generic)
-    needed = &actor.knowledge->acquired;
-  if (!needed)
+  if (now.accessProxy() == Proxy::tensormap && earlier.accessProxy() == Proxy::generic) {
+    for (const Knowledge::Acquired &one : actor.knowledge->acquired)
+      if ((one.address == 0 || one.address == currentRun->address) &&
+          knows(actor, one.clock, earlier, byte, 0))
+        return Ordering::ordered;
+    return isBefore ? Ordering::unfenced : Ordering::unordered;
+  }
+  if (now.accessProxy() != Proxy::async || earlier.accessProxy() != Proxy::generic)
     return isBefore ? Ordering::ordered : Ordering::unordered;
-  if (knows(actor, *needed, earlier, byte, 0))
+  const Clock &needed = inShared ? actor.knowledge->fenced : actor.knowledge->fencedGlobal;
+  if (knows(actor, needed, earlier, byte, 0))
     return Ordering::ordered;
   return isBefore ? Ordering::unfenced : Ordering::unordered;
 }

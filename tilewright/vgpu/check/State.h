@@ -8,7 +8,6 @@
 #include "tilewright/vgpu/machine/Warp.h"
 
 #include <array>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -182,7 +181,7 @@ struct BlockState {
   ReadLog log;
   /// The last access of each warp of another block to the shared memory of this one.
   std::unordered_map<uint32_t, Touch> remote;
-  std::array<std::deque<Generation>, machine::Chip::namedBarriers> barriers;
+  std::array<std::vector<Generation>, machine::Chip::namedBarriers> barriers;
   std::unordered_map<uint32_t, MbarrierState> mbarriers; // by offset
 };
 
@@ -193,7 +192,7 @@ struct GroupState {
   uint32_t program = 0;
   std::vector<BlockState> blocks;
   std::unordered_map<uint32_t, uint32_t> byLinear; // index in blocks
-  std::vector<std::deque<Generation>> clusters;
+  std::vector<std::vector<Generation>> clusters;
   std::unordered_map<uint32_t, std::unique_ptr<AsyncState>> operations;
   std::unordered_map<uint64_t, Flag> flags; // in shared memory
   uint32_t mbarrierSlots = 0;

@@ -105,12 +105,12 @@ void Detector::merge(WarpState &warp, uint32_t mask, const Knowledge *also) {
         cohort.knowledge.join(*also);
 }
 
-Generation &Detector::generationOf(std::deque<Generation> &all, uint64_t number) {
+Generation &Detector::generationOf(std::vector<Generation> &all, uint64_t number) {
   for (Generation &generation : all)
     if (generation.number == number)
       return generation;
   if (all.size() > 3)
-    all.pop_front();
+    all.erase(all.begin());
   all.push_back({number, {}});
   return all.back();
 }
@@ -168,8 +168,9 @@ void Detector::synchronise(const SyncEvent &event) {
           cohort.own.released = warp.epoch;
         }
         if (acquires(event.order)) {
-          known.acquired.join(known.released);
-          learn(known.acquired, warp, cohort.mask, cohort.own.released);
+          Clock &acquired = known.acquiredAt(event.object);
+          acquired.join(known.released);
+          learn(acquired, warp, cohort.mask, cohort.own.released);
         }
       }
     }
@@ -324,12 +325,15 @@ void Detector::asynchronous(const SyncEvent &event, WarpState &warp) {
     AsyncState *operation = operationOf(id);
     if (!operation)
       continue;
+    // Groups are a thread's own: others that execute the wait have not waited for this.
+    const uint32_t waited =
+        operation->group == GroupKind::matrix ? event.mask : event.mask & operation->mask;
     operation->completions.push_back(
-        {false, event.isReadOnly, warp.groupIndex, event.mask, warp.epoch});
+        {false, event.isReadOnly, warp.groupIndex, waited, warp.epoch});
     if (operation->writesGlobal && launch.hasOtherGroups) {
       std::lock_guard lock(launch.mutex);
       launch.finished[static_cast<uint32_t>(id)].push_back(
-          {warp.block->linear, warp.index, event.mask, warp.epoch, event.isReadOnly});
+          {warp.block->linear, warp.index, waited, warp.epoch, event.isReadOnly});
     }
   }
 }

@@ -37,6 +37,13 @@ struct Touch {
   uint32_t laneOf(uint32_t byte) const {
     return isMany ? severalLanes : static_cast<uint32_t>(firstLane + int(byte >> laneShift)) & 31;
   }
+  /// The same access as memory `distance` bytes further on sees it.
+  Touch shifted(uint32_t distance) const {
+    Touch touch = *this;
+    if (laneShift != 5)
+      touch.firstLane = static_cast<int8_t>(firstLane + static_cast<int>(distance >> laneShift));
+    return touch;
+  }
   bool sameActor(const Touch &other) const {
     return block == other.block && epoch == other.epoch && op == other.op && warp == other.warp;
   }
