@@ -4,6 +4,7 @@
 #include "tilewright/artifact/Reader.h"
 #include "tilewright/import/ArtifactFile.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/target/nvptx/Ptxas.h"
 #include "tools/tilewright/Command.h"
 #include "tools/tilewright/CompileFile.h"
 #include "tools/tilewright/Files.h"
@@ -19,6 +20,7 @@ constexpr Flag explainFlags[] = {
     {"output", "FILE.svg",
      "where the picture goes (memory: FILE with .memory.svg if not given; layout: none)"},
     {"tile", "64x16", "for layout: the tile's size (default: all that the layout covers)"},
+    targetFlag,
     traceFlag,
 };
 
@@ -31,7 +33,7 @@ Status explainError(const std::string &id) {
     }
   return Status(Error::commandUsage,
                 concat("no error is called '", id, "'; ids look like ", idOf(allErrors().front()),
-                       ", and fusion and memory take a FILE"));
+                       ", and fusion, kernels and memory take a FILE"));
 }
 
 Status explainFusion(const std::string &path, const CommandLine &line) {
@@ -112,6 +114,44 @@ Status explainLayout(const std::string &text, const CommandLine &line) {
   return Status();
 }
 
+/// What each kernel of a GPU is: why it has its tile, its layouts, its depth and its roles, and
+/// what it takes of the chip.
+Status explainKernels(const std::string &path, const CommandLine &line) {
+  const Options options = optionsOf(line);
+  driver::CompileReport report;
+  TILEWRIGHT_ASSIGN(artifact::Executable executable,
+                    compileFile(path, options, report, /*wantsRemarks=*/true));
+  printRemarks(report.remarks, "tile");
+  std::vector<nvptx::KernelBudget> budgets;
+  const nvptx::Chip *chip = nvptx::chipNamed(executable.target.cpu);
+  if (Result<nvptx::Ptxas> ptxas = nvptx::Ptxas::find(); chip && ptxas.isOk()) {
+    const std::string_view ptx(reinterpret_cast<const char *>(executable.object.data()),
+                               executable.object.size());
+    TILEWRIGHT_ASSIGN(nvptx::Assembled assembled, ptxas->assemble(ptx, *chip));
+    budgets = std::move(assembled.kernels);
+    std::cout << "assembled by ptxas " << ptxas->version() << "\n";
+  }
+  for (const artifact::Kernel &kernel : executable.kernels) {
+    std::cout << kernel.symbol << ": ";
+    if (!kernel.gpu) {
+      std::cout << kernel.grid << " work items\n";
+      continue;
+    }
+    const artifact::GpuLaunch &launch = *kernel.gpu;
+    std::cout << launch.grid[0] << "x" << launch.grid[1] << "x" << launch.grid[2] << " blocks of "
+              << launch.block[0] << " threads, clusters of "
+              << launch.cluster[0] * launch.cluster[1] * launch.cluster[2] << ", "
+              << humanBytes(launch.sharedBytes) << " of shared memory, " << launch.tensorMaps.size()
+              << " tensor maps";
+    for (const nvptx::KernelBudget &budget : budgets)
+      if (budget.symbol == kernel.symbol)
+        std::cout << "; " << budget.registers << " registers, " << budget.spillStoreBytes
+                  << " bytes spilled";
+    std::cout << "\n";
+  }
+  return Status();
+}
+
 Status explain(const CommandLine &line) {
   const std::vector<std::string> &words = line.files();
   if (words.size() == 2 && words[0] == "layout")
@@ -120,6 +160,8 @@ Status explain(const CommandLine &line) {
     return explainMemory(words[1], line);
   if (words.size() == 2 && words[0] == "fusion")
     return explainFusion(words[1], line);
+  if (words.size() == 2 && words[0] == "kernels")
+    return explainKernels(words[1], line);
   TILEWRIGHT_ASSIGN(std::string id, onlyFile(line, "explain"));
   return explainError(id);
 }
@@ -128,17 +170,24 @@ Status explain(const CommandLine &line) {
 
 const Command explainCommand{
     "explain",
-    "E1003 | fusion FILE | memory FILE [--output=FILE.svg] | layout TEXT [--tile=64x16]",
-    "says what an error means, why ops were fused or not, who holds the memory or an element",
+    "E1003 | fusion FILE | kernels FILE [--target=CHIP] | memory FILE [--output=FILE.svg] | layout "
+    "TEXT "
+    "[--tile=64x16]",
+    "says what an error means, why ops were fused or not, why kernels are as they are, who holds "
+    "the memory or an element",
     "\nFILE is a StableHLO portable artifact or text in our dialects, which is compiled; for "
     "memory "
     "also\n"
     "an executable. fusion lists each decision with the two ops, their source lines and the "
     "reason.\n"
+    "kernels says why each has its tile, its layouts, its depth and its roles, and what it takes "
+    "of "
+    "the chip.\n"
     "memory prints who holds the temporaries at the peak, and draws bytes alive over the plan.\n"
     "layout shows which lane and register holds each element of a tile; TEXT is what stands in\n"
     "#sm.layout<…>.\n\n"
     "  tilewright explain memory step.mlirbc --output=step.svg\n"
+    "  tilewright explain kernels docs/examples/softmax.mlir --target=sm_90a\n"
     "  tilewright explain layout '[2 reg:2, 8 lane:4] [4 lane, 2 reg]' --output=layout.svg\n",
     explainFlags,
     explain};

@@ -54,9 +54,9 @@ static DictionaryAttr ratesOf(Builder &builder, const Chip &chip) {
     if (value != 0)
       list.set(name, builder.getI64IntegerAttr(value));
   };
-#define TILEWRIGHT_GPU_RATES(row, f16, tf32, f8, s8, f4, matrixLatency, copyLatency, shared, l2,   \
-                             memory, cluster, movesRegisters, tensorColumns)                       \
-  if (chip.name == row) {                                                                          \
+#define TILEWRIGHT_GPU_RATES(chipName, f16, tf32, f8, s8, f4, matrixLatency, copyLatency, shared,  \
+                             l2, memory, cluster, movesRegisters, tensorColumns)                   \
+  if (chip.name == chipName) {                                                                     \
     NamedAttrList products;                                                                        \
     set(products, "f16", f16);                                                                     \
     set(products, "bf16", f16);                                                                    \

@@ -172,7 +172,6 @@ void KernelEmitter::emitTake(sm::TakeOp op) {
 
 void KernelEmitter::emitFree(sm::FreeOp op) {
   IRBuilder<> &ir = b.ir;
-  ChannelState &state = channels[op.getChannel()];
   std::deque<int64_t> &held = taken[op.getChannel()];
   if (held.empty())
     return refuse(op, "frees a slot that was not taken");
@@ -180,8 +179,8 @@ void KernelEmitter::emitFree(sm::FreeOp op) {
   waitProducts(held.front());
   held.pop_front();
   Cursor &cursor = cursorOf(op.getChannel(), CursorKind::free);
-  Value *slot = ir.CreateLoad(ir.getInt32Ty(), cursor.slot);
-  Value *barrier = barrierOf(state, slot, true);
+  ChannelState &state = channels[op.getChannel()];
+  Value *barrier = barrierOf(state, ir.CreateLoad(ir.getInt32Ty(), cursor.slot), true);
   advance(cursor, state.depth);
   // One thread of each group, and a thread for each CTA of the cluster.
   Value *inGroup = ir.CreateAnd(thread, i32(groupWarps * chip.warpSize - 1));
@@ -255,6 +254,8 @@ void KernelEmitter::emitRole(sm::RoleOp role) {
 }
 
 void KernelEmitter::planRoles(KernelInfo &info) {
+  if (kernel.getPersistent())
+    return refuse(kernel, "is persistent, which the GPU target does not take yet");
   SmallVector<sm::RoleOp> roles(kernel.getBody().getOps<sm::RoleOp>());
   if (roles.empty())
     return;
