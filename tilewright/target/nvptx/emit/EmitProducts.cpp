@@ -104,10 +104,11 @@ void KernelEmitter::emitMma(sm::MmaOp mma) {
   };
   Value *low = descriptor(mma.getLhs(), *a), *lowRhs = descriptor(mma.getRhs(), *c);
   if (groups > 1) {
-    // From the thread's number in the CTA by a shift first: so ptxas sees that a warp agrees on it.
+    // By way of a shuffle: so ptxas sees that a warp agrees on it, and keeps descriptors in uniform
+    // registers.
     Value *group = once([&]() -> Value * {
       Value *all = ir.CreateIntrinsic(ir.getInt32Ty(), Intrinsic::nvvm_read_ptx_sreg_tid_x, {});
-      return ir.CreateSub(ir.CreateLShr(all, i32(7)), i32(firstWarp / 4));
+      return ir.CreateSub(shuffleFrom(ir.CreateLShr(all, i32(7)), i32(0)), i32(firstWarp / 4));
     });
     low = ir.CreateAdd(low, ir.CreateMul(group, i32(a->block * blocks)));
   }

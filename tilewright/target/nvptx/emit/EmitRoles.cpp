@@ -195,7 +195,7 @@ void KernelEmitter::emitFree(sm::FreeOp op) {
     assembly(ir.getVoidTy(),
              "{\n.reg .pred on;\n.reg .b32 there;\nsetp.ne.b32 on, $1, 0;\n@on "
              "mapa.shared::cluster.u32 there, $0, $2;\n"
-             "@on mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n}",
+             "@on mbarrier.arrive.shared::cluster.b64 _, [there];\n}",
              "r,r,r,~{memory}", {barrier, on, inGroup});
 }
 

@@ -452,6 +452,15 @@ void KernelEmitter::emitFor(mlir::scf::ForOp loop) {
   Value *lower = scalars.lookup(loop.getLowerBound()).value;
   Value *upper = scalars.lookup(loop.getUpperBound()).value;
   Value *step = scalars.lookup(loop.getStep()).value;
+  // A count that is known to be short is one register.
+  auto isShort = [](Value *value) {
+    auto *constant = dyn_cast<ConstantInt>(value);
+    return constant && constant->getValue().isSignedIntN(30);
+  };
+  Type *index = lower->getType();
+  if (isShort(lower) && isShort(upper) && isShort(step) && !cast<ConstantInt>(lower)->isNegative())
+    for (Value **bound : {&lower, &upper, &step})
+      *bound = ir.CreateTrunc(*bound, ir.getInt32Ty());
   SmallVector<Value *> inits = flatten(loop.getInitArgs());
 
   BasicBlock *before = ir.GetInsertBlock();
@@ -466,7 +475,7 @@ void KernelEmitter::emitFor(mlir::scf::ForOp loop) {
     carried.push_back(ir.CreatePHI(init->getType(), 2));
     carried.back()->addIncoming(init, before);
   }
-  scalars[loop.getInductionVar()] = {iv};
+  scalars[loop.getInductionVar()] = {ir.CreateZExt(iv, index, "", /*IsNonNeg=*/true)};
   for (auto [argument, init] : zip_equal(loop.getRegionIterArgs(), loop.getInitArgs()))
     if (inFlight.contains(init))
       inFlight.insert(argument);
