@@ -1,4 +1,5 @@
 // The same tile in another layout: other names of registers, shuffles, or shared memory.
+#include "tilewright/support/Concat.h"
 #include "tilewright/target/nvptx/emit/KernelEmitter.h"
 
 #include <numeric>
@@ -110,6 +111,14 @@ void KernelEmitter::emitConvert(sm::ConvertOp convert) {
       tiles[convert.getResult()] = std::move(result);
       return;
     }
+  }
+
+  // Warps of a role exchange nothing with those of others, and have no barrier of their own.
+  if (currentRole) {
+    if (!convertByShuffles(convert, from, to, INT64_MAX))
+      refuse(convert, tilewright::concat("moves elements between warps of a role, from ",
+                                         from.layout.str(), " to ", to.layout.str()));
+    return;
   }
 
   // In memory: rows of one dimension or another, padded so that both sides meet few conflicts.

@@ -145,13 +145,42 @@ Value Epilogue::buildValue(OpBuilder &b, Value value, IRMapping &scalars) {
   return built.lookup(value);
 }
 
+/// The layout in which to store. An accumulator's row is in four lanes with two columns each, which
+/// for 16 bits is half a sector; with the columns of two instructions exchanged among the four,
+/// each has four, and the row a sector.
+static Layout storeLayout(const Layout &layout, RankedTensorType type) {
+  using sm::Axis, sm::Digit;
+  if (type.getElementTypeBitWidth() != 16 || layout.rank() == 0)
+    return layout;
+  SmallVector<Layout::Digits> dims(layout.getDims());
+  Layout::Digits &columns = dims.back();
+  if (columns.size() < 3)
+    return layout;
+  const Digit pair = columns[columns.size() - 1], lanes = columns[columns.size() - 2],
+              blocks = columns[columns.size() - 3];
+  if (pair != Digit{2, Axis::reg, 1} || lanes != Digit{4, Axis::lane, 1} ||
+      blocks.axis != Axis::reg || blocks.size % 2 != 0)
+    return layout;
+  columns.pop_back_n(3);
+  columns.append({{blocks.size / 2, Axis::reg, 2 * blocks.stride},
+                  lanes,
+                  {2, Axis::reg, blocks.stride},
+                  pair});
+  return Layout(dims, layout.getCopies(), layout.getFlips()).canonical();
+}
+
 void Epilogue::build(OpBuilder &b, Value accumulator, IRMapping &scalars) {
   scf::ForOp loop = product.loop;
   built[loop.getResult(0)] = accumulator;
   for (Operation &op : loop->getBlock()->without_terminator())
     if (auto store = dyn_cast<tile::StoreOp>(op)) {
       IRMapping operands = scalars;
-      operands.map(store.getTile(), buildValue(b, store.getTile(), scalars));
+      Value tile = buildValue(b, store.getTile(), scalars);
+      auto type = cast<RankedTensorType>(tile.getType());
+      const Layout wanted = storeLayout(layouts.find(store.getTile())->second, type);
+      if (!wanted.sameAs(layouts.find(store.getTile())->second))
+        tile = sm::ConvertOp::create(b, store.getLoc(), sm::withLayout(type, wanted), tile);
+      operands.map(store.getTile(), tile);
       b.clone(op, operands);
     }
 }

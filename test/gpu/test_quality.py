@@ -1,0 +1,96 @@
+"""What kernels for a Hopper GPU take: sectors, bank conflicts, engines, registers, compile time. Counted, not timed."""
+
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+TOOL = pathlib.Path(os.environ.get("TILEWRIGHT_BUILD_DIR", "build/dev")) / "bin/tilewright"
+
+
+def gemm(element, result="f16", size=512):
+    a, c = f"tensor<{size}x{size}x{element}>", f"tensor<{size}x{size}x{result}>"
+    return (f"func.func @main(%a: {a}, %b: {a}) -> {c} {{\n  %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : ({a}, {a}) -> {c}\n"
+            f"  return %d : {c}\n}}\n", [f"{size}x{size}x{element}=0.5"] * 2)  # fmt: skip
+
+
+def softmax(rows=256, columns=1024, name="main"):
+    x, r = f"tensor<{rows}x{columns}xf32>", f"tensor<{rows}xf32>"
+    reduce = "stablehlo.reduce(%{0} init: %{1}) applies stablehlo.{2} across dimensions = [1] : ({3}, tensor<f32>) -> {4}"
+    return (f"""func.func @{name}(%x: {x}) -> {x} {{
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %m = {reduce.format('x', 'low', 'maximum', x, r)}
+  %mb = stablehlo.broadcast_in_dim %m, dims = [0] : ({r}) -> {x}
+  %d = stablehlo.subtract %x, %mb : {x}
+  %e = stablehlo.exponential %d : {x}
+  %s = {reduce.format('e', 'zero', 'add', x, r)}
+  %sb = stablehlo.broadcast_in_dim %s, dims = [0] : ({r}) -> {x}
+  %o = stablehlo.divide %e, %sb : {x}
+  return %o : {x}
+}}
+""", [f"{rows}x{columns}xf32=1"])  # fmt: skip
+
+
+PROGRAMS = {"gemm f16": gemm("f16"), "gemm bf16": gemm("bf16"), "gemm e4m3": gemm("f8E4M3FN"), "gemm to f32": gemm("f16", "f32"),
+            "softmax": softmax()}  # fmt: skip
+
+
+def tool(*arguments, **variables):
+    ended = subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, timeout=300, env=os.environ | variables)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_memory_is_used_well(name, tmp_path):
+    program, inputs = PROGRAMS[name]
+    (tmp_path / "program.mlir").write_text(program)
+    counts = tool("run", tmp_path / "program.mlir", *(f"--input={i}" for i in inputs), f"--output={tmp_path}/o", "--target=vgpu:sm_90a",
+                  TILEWRIGHT_VGPU_CHECK="count")  # fmt: skip
+    sectors, ideal = map(int, re.search(r"(\d+) sectors, of which (\d+) would do", counts).groups())
+    assert sectors <= 1.02 * ideal, counts
+    assert int(re.search(r"(\d+) of them bank conflicts", counts)[1]) == 0, counts
+    if name.startswith("gemm"):
+        # Both operands by the copy engine, each byte of a tile once: 32 bytes to a sector.
+        size, copied = map(int, re.search(r"asynchronous +(\d+) bytes of global memory in (\d+) sectors", counts).groups())
+        assert size == 32 * copied, counts
+
+
+def test_engines_are_those_of_the_best_kernels(tmp_path):
+    (tmp_path / "gemm.mlir").write_text(gemm("f16", size=4096)[0])
+    tool("compile", tmp_path / "gemm.mlir", "--target=sm_90a", f"--output={tmp_path}/gemm.twx", f"--code={tmp_path}/gemm")
+    ptx = (tmp_path / "gemm.ptx").read_text()
+    for instruction in ("cp.async.bulk.tensor.2d", "multicast::cluster", "wgmma.mma_async", "setmaxnreg.inc", "setmaxnreg.dec", "mbarrier.try_wait"):
+        assert instruction in ptx, instruction
+    assert "f32x2" not in ptx
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_nothing_is_spilled(name, tmp_path):
+    (tmp_path / "program.mlir").write_text(PROGRAMS[name][0])
+    words = tool("explain", "kernels", tmp_path / "program.mlir", "--target=sm_90a")
+    if "assembled by ptxas" not in words:
+        pytest.skip("there is no ptxas on this machine")
+    assert re.findall(r"(\d+) bytes spilled", words) == ["0"], words
+
+
+def test_time_grows_with_the_number_of_fusions(tmp_path):
+    """CPU seconds for 4 and for 16 different softmaxes: in proportion, with room for what a process costs."""
+    def seconds(count):
+        x = [f"tensor<{64 + i}x{256 + 32 * i}xf32>" for i in range(count)]
+        functions = "".join(softmax(64 + i, 256 + 32 * i, f"f{i}")[0].replace("func.func @", "func.func private @") for i in range(count))
+        calls = "".join(f"  %r{i} = func.call @f{i}(%a{i}) : ({t}) -> {t}\n" for i, t in enumerate(x))
+        arguments = ", ".join(f"%a{i}: {t}" for i, t in enumerate(x))
+        main = f"func.func @main({arguments}) -> ({', '.join(x)}) {{\n{calls}  return {', '.join(f'%r{i}' for i in range(count))} : {', '.join(x)}\n}}\n"
+        (tmp_path / "many.mlir").write_text(functions + main)
+        began = os.times()
+        tool("compile", tmp_path / "many.mlir", "--target=vgpu:sm_90a", f"--output={tmp_path}/many.twx")
+        ended = os.times()
+        return ended.children_user - began.children_user
+
+    few, many = seconds(4), seconds(16)
+    print(f"4 fusions {few:.2f} s, 16 fusions {many:.2f} s")
+    assert many <= 6 * max(few, 0.05)
