@@ -94,3 +94,11 @@ def test_time_grows_with_the_number_of_fusions(tmp_path):
     few, many = seconds(4), seconds(16)
     print(f"4 fusions {few:.2f} s, 16 fusions {many:.2f} s")
     assert many <= 6 * max(few, 0.05)
+
+
+def test_the_machines_own_gpu_is_a_target(tmp_path):
+    """What `cuda` means: the driver of the machine, and code for the chip that it has. Here the driver is the virtual one, given by its path."""
+    (tmp_path / "softmax.mlir").write_text(softmax(4, 8)[0])
+    library = next(TOOL.parents[1].glob("**/libcuda.so.1"))
+    words = tool("run", tmp_path / "softmax.mlir", "--input=4x8xf32=1", "--target=cuda", TILEWRIGHT_CUDA_LIBRARY=str(library), TILEWRIGHT_VGPU_CHIP="sm_80")
+    assert "[0.125, 0.125" in words, words

@@ -23,6 +23,9 @@ Result<std::unique_ptr<PJRT_Client>> PJRT_Client::create(Options options, int pr
   if (target == "cuda" || target.starts_with("vgpu:")) {
     TILEWRIGHT_ASSIGN(runtime::cuda::DriverOptions driver, runtime::cuda::driverOptionsOf(target));
     TILEWRIGHT_ASSIGN(client->runtime, runtime::cuda::createClient(clientOptions, driver));
+    // Code is for the chip that is there.
+    if (target == "cuda")
+      client->options.compile.target = runtime::cuda::chipOf(*client->runtime->devices().front());
   } else {
     TILEWRIGHT_ASSIGN(client->runtime,
                       runtime::cpu::createClient(clientOptions, std::make_shared<ffi::Resolver>()));

@@ -26,6 +26,8 @@ Result<RuntimeValues> runOnGpu(mlir::ModuleOp module, const RuntimeValues &input
                                const Options &options, runtime::Client &client) {
   driver::CompileRequest request;
   request.options = options;
+  if (options.compile.target == "cuda")
+    request.options.compile.target = runtime::cuda::chipOf(*client.devices().front());
   TILEWRIGHT_ASSIGN(artifact::Executable compiled, driver::compile(module, request));
   TILEWRIGHT_ASSIGN(runtime::DeviceAssignment assignment, client.defaultAssignment(1, 1));
   TILEWRIGHT_ASSIGN(

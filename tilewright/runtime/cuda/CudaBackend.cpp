@@ -110,6 +110,17 @@ private:
 
 } // namespace
 
+std::string chipOf(const Device &device) {
+  for (const DeviceAttribute &attribute : device.attributes())
+    if (const auto *text = std::get_if<std::string>(&attribute.value);
+        text && attribute.name == "compute_capability") {
+      std::string digits = *text;
+      std::erase(digits, '.');
+      return concat("sm_", digits, digits.size() > 2 || digits >= "90" ? "a" : "");
+    }
+  return "";
+}
+
 Result<std::unique_ptr<Client>> createClient(const ClientOptions &options,
                                              const DriverOptions &driver) {
   TILEWRIGHT_ASSIGN(std::shared_ptr<const DriverApi> api, findDriver(driver));

@@ -27,6 +27,10 @@ struct DriverOptions {
 ///  - optionValue (E0002): it is neither.
 Result<DriverOptions> driverOptionsOf(std::string_view target);
 
+/// The name of a device's chip, as code is compiled for it: "sm_80", "sm_90a". Chips from Hopper on
+/// have instructions of their own, which the letter stands for.
+std::string chipOf(const Device &device);
+
 /// A client with these GPUs. Of `options.runtime` all but `devices`, `prefault` and `tune` count.
 ///  - cudaLibrary (E5120), cudaFunction (E5121): there is no driver that can be used.
 ///  - cudaDevices (E5123): a device that is asked for does not exist, or none does.
