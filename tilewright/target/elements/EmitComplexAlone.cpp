@@ -107,16 +107,22 @@ struct Complex : Wide {
     Value *power = Wide::exp(abs(x));
     return mul(add(power, div(c(power, 1.0), power)), c(power, 0.5));
   }
+  /// An imaginary part that is a factor times sinh: zero on the real axis, also where the factor is
+  /// no number.
+  Value *onReals(Number z, Value *imaginary) {
+    Value *isNan = ir.CreateFCmpUNO(imaginary, imaginary);
+    return select(ir.CreateAnd(isNan, equal(z.im, 0.0)), z.im, imaginary);
+  }
   /// sin and cos are those of the real part, turned by a quarter for the other.
   Number sine(Number z, Value *angle) {
     Turned turned = turn(emitAngle(b, angle));
     Value *flat = select(equal(z.re, 0.0), z.re, sinOf(turned, 0)); // -0 stays
-    return {mul(flat, cosh(z.im)), mul(sinOf(turned, 1), sinh(z.im))};
+    return {mul(flat, cosh(z.im)), onReals(z, mul(sinOf(turned, 1), sinh(z.im)))};
   }
   Number cosine(Number z, Value *angle) {
     Turned turned = turn(emitAngle(b, angle));
     Value *flat = select(equal(z.re, 0.0), z.re, sinOf(turned, 0));
-    return {mul(sinOf(turned, 1), cosh(z.im)), ir.CreateFNeg(mul(flat, sinh(z.im)))};
+    return {mul(sinOf(turned, 1), cosh(z.im)), onReals(z, ir.CreateFNeg(mul(flat, sinh(z.im))))};
   }
 };
 
