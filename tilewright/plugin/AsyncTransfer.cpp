@@ -3,9 +3,8 @@
 #include "tilewright/plugin/Buffer.h"
 #include "tilewright/plugin/Event.h"
 #include "tilewright/plugin/Types.h"
+#include "tilewright/runtime/Backend.h"
 #include "tilewright/support/Concat.h"
-
-#include <cstring>
 
 /// A buffer can be taken before its bytes are there; its definition happens with the last piece.
 struct PJRT_AsyncHostToDeviceTransferManager {
@@ -13,6 +12,7 @@ struct PJRT_AsyncHostToDeviceTransferManager {
     std::unique_ptr<tilewright::runtime::Buffer> buffer; // null once taken
     tilewright::runtime::Promise promise;
     std::byte *data = nullptr;
+    const tilewright::runtime::Memory *memory = nullptr;
     size_t bytes = 0;
     bool isDone = false;
   };
@@ -41,8 +41,16 @@ Status write(Manager::Slot &slot, const void *data, int64_t offset, int64_t size
       static_cast<uint64_t>(size) > slot.bytes - static_cast<uint64_t>(offset))
     return Status(Error::pluginArguments, concat("a piece of ", size, " bytes at ", offset,
                                                  " does not fit into a buffer of ", slot.bytes));
-  if (size > 0)
-    std::memcpy(slot.data + offset, data, static_cast<size_t>(size));
+  if (size > 0) {
+    // The host's bytes are read when this returns; the last piece is announced when all have
+    // landed.
+    runtime::Client &client = slot.memory->client();
+    auto *from = static_cast<std::byte *>(const_cast<void *>(data));
+    TILEWRIGHT_TRY(client.backend()
+                       .copy({slot.data + offset, slot.memory}, {from, nullptr},
+                             static_cast<size_t>(size), client.threadPool())
+                       .await());
+  }
   if (isLast) {
     slot.isDone = true;
     slot.promise.complete();
@@ -69,6 +77,7 @@ Client_CreateBuffersForAsyncHostToDevice(PJRT_Client_CreateBuffersForAsyncHostTo
     Manager::Slot slot;
     TILEWRIGHT_PJRT_ASSIGN(slot.buffer,
                            runtime::Buffer::uninitialized(std::move(type), *memory, &slot.promise));
+    slot.memory = memory;
     TILEWRIGHT_PJRT_ASSIGN(void *data, slot.buffer->data());
     slot.data = static_cast<std::byte *>(data);
     slot.bytes = slot.buffer->byteCount();
