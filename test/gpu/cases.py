@@ -81,6 +81,11 @@ def products():
             b = numbers((k, n) if transposes[1] == "n" else (n, k), right)
             contract = ((1 if transposes[0] == "n" else 0,), (0 if transposes[1] == "n" else 1,))
             yield product(f"gemm_{name}_{transposes}_{m}x{n}x{k}", a, b, contract)
+    # Rows so short that an index beyond them is the address of the next ones.
+    for name in ("f16", "tf32", "s8"):
+        left, right = TYPES[name]
+        for m, n, k in ((2, 3, 16), (2, 1, 6), (4, 8, 40)):
+            yield product(f"gemm_{name}_short_rows_{m}x{n}x{k}", numbers((k, m), left), numbers((k, n), right), ((0,), (0,)))
     plain = ((1,), (0,))
     for name in ("f16", "bf16", "tf32", "e4m3", "s8"):
         left, right = TYPES[name]

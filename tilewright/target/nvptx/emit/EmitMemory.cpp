@@ -52,15 +52,31 @@ static bool divides(int64_t count, int64_t number) { return number % count == 0;
 
 SmallVector<KernelEmitter::Chunk>
 KernelEmitter::chunksOf(const ThreadLayout &threads, const Place &place, ArrayRef<int64_t> shape) {
-  // Elements by their constant part of the address, copies together.
+  // Elements by their constant part of the address, copies together. Beyond a bound an index may
+  // lead to the address of another element: two indices are two elements, each with its own
+  // condition.
   std::map<int64_t, SmallVector<unsigned, 1>> byPlace;
+  std::map<std::vector<int64_t>, std::pair<int64_t, SmallVector<unsigned, 1>>> others;
+  auto indexOf = [&](unsigned reg) {
+    std::vector<int64_t> index;
+    for (size_t dim = 0; dim < shape.size(); ++dim)
+      index.push_back(threads.constant(dim, reg));
+    return index;
+  };
   for (unsigned reg = 0; reg < threads.registers(); ++reg) {
     if (threads.isDead(reg, shape))
       continue;
     int64_t constant = 0;
     for (size_t dim = 0; dim < shape.size(); ++dim)
       constant += threads.constant(dim, reg) * place.strides[dim];
-    byPlace[constant].push_back(reg);
+    SmallVector<unsigned, 1> &here = byPlace[constant];
+    if (here.empty() || indexOf(here.front()) == indexOf(reg)) {
+      here.push_back(reg);
+    } else {
+      auto &other = others[indexOf(reg)];
+      other.first = constant;
+      other.second.push_back(reg);
+    }
   }
   // What divides the part of the address that is not constant.
   int64_t variable = place.divisor;
@@ -109,6 +125,8 @@ KernelEmitter::chunksOf(const ThreadLayout &threads, const Place &place, ArrayRe
       chunk.elements.push_back(at->second);
     chunks.push_back(std::move(chunk));
   }
+  for (auto &[index, other] : others)
+    chunks.push_back(Chunk{{other.second}, other.first});
   return chunks;
 }
 
