@@ -1,10 +1,10 @@
-"""Kernels of ours beside those of Triton, CuTe DSL, cuTile and CUTLASS, compiled without a GPU and read back from machine code.
+"""Kernels of ours beside those of Triton, compiled without a GPU and read back from machine code.
 
-    python -m bench.gpu.peers --sass sass.py [--cute EXAMPLE.py] [--cutlass]
+    python -m bench.gpu.peers --sass sass.py
 
 The figure is the issue cycles of the steady-state loop for each cycle that the tensor cores need for its matrix instructions: how much of
-the time the warps that issue them are busy doing so. `sass.py` reads it from the control words of a cubin; nvdisasm must be on PATH, or
-in Triton's wheel. Everything that is not installed is left out by name.
+the time the warps that issue them are busy doing so. `sass.py` reads it from the control words of a cubin, with the nvdisasm on PATH or
+in Triton's wheel. CPU seconds are ours without ptxas, and Triton's with it.
 """
 
 import argparse
@@ -170,6 +170,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sass", required=True, help="the script that reads cubins")
     arguments = parser.parse_args()
+    # What was compiled before takes no time.
+    os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp(prefix="triton-")
     print(f"{'kernel':24} {'by':32} {'CPU s':>7} {'instrs':>7} {'issue/tensor':>13} {'LDL+STL':>8}")
     for name in OURS:
         with tempfile.TemporaryDirectory() as folder:
