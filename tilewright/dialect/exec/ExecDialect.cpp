@@ -27,6 +27,12 @@ void ExecDialect::initialize() {
       >();
 }
 
+StringRef targetWord(ModuleOp module, StringRef key) {
+  auto target = module->getAttrOfType<DictionaryAttr>(ExecDialect::targetAttr);
+  auto word = target ? target.getAs<StringAttr>(key) : StringAttr();
+  return word ? word.getValue() : StringRef();
+}
+
 LogicalResult FusionOp::verify() {
   Block &block = getBody().front();
   if (block.getArgumentTypes() != getInputs().getTypes())

@@ -5,6 +5,7 @@
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Attributes.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
@@ -19,5 +20,12 @@
 
 #define GET_OP_CLASSES
 #include "tilewright/dialect/exec/ExecOps.h.inc"
+
+namespace tilewright::exec {
+
+/// A word of the module's `exec.target`, as "kind" or "chip"; empty if it has none.
+llvm::StringRef targetWord(mlir::ModuleOp module, llvm::StringRef key);
+
+} // namespace tilewright::exec
 
 #endif // TILEWRIGHT_DIALECT_EXEC_EXECDIALECT_H

@@ -10,35 +10,14 @@ using namespace tilewright::sm;
 //===- Kernel -------------------------------------------------------------===//
 
 LogicalResult KernelOp::verify() {
-  Block &block = getBlock();
-  const size_t coordinates = getGrid().size();
-  if (llvm::any_of(getGrid(), [](int64_t size) { return size < 0; }))
-    return emitOpError("needs a grid of sizes that are not negative, got [") << getGrid() << "]";
   if (static_cast<int64_t>(getWarps()) < 1)
     return emitOpError("needs at least 1 warp, got ") << static_cast<int64_t>(getWarps());
   if (auto cluster = getCluster();
       cluster && (cluster->size() != 3 || llvm::any_of(*cluster, [](int64_t n) { return n < 1; })))
     return emitOpError("needs a cluster of three sizes of at least 1, got [") << *cluster << "]";
-  if (getNumInputs() > block.getNumArguments() ||
-      coordinates + getNumInputs() > block.getNumArguments())
-    return emitOpError("needs one block argument for each of ")
-           << coordinates << " coordinates and " << getNumInputs() << " inputs, got "
-           << block.getNumArguments();
-  for (BlockArgument argument : getCoordinates())
-    if (!argument.getType().isIndex())
-      return emitOpError("needs a coordinate of type 'index' as block argument ")
-             << argument.getArgNumber() << ", got " << argument.getType();
-  for (BlockArgument argument : block.getArguments().drop_front(coordinates)) {
-    auto type = dyn_cast<MemRefType>(argument.getType());
-    if (!type || !type.hasStaticShape() || !type.getLayout().isIdentity())
-      return emitOpError("needs a memref of static shape in row-major order as block argument ")
-             << argument.getArgNumber() << ", got " << argument.getType();
-  }
   if (getPersistent() && *getPersistent() != "static")
     return emitOpError("needs `static` as its kind of persistence, got ") << *getPersistent();
-  if (!cast<tile::YieldOp>(block.getTerminator()).getValues().empty())
-    return emitOpError("gives its results by tile.store, so its tile.yield takes no values");
-  return success();
+  return tile::verifyKernelFrame(*this, getBlock(), getGrid(), getNumInputs());
 }
 
 /// Checks one tile's layout against the machine. `lanes` is that of the first tile.

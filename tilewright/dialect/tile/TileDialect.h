@@ -17,4 +17,13 @@
 #define GET_OP_CLASSES
 #include "tilewright/dialect/tile/TileOps.h.inc"
 
+namespace tilewright::tile {
+
+/// What holds of every kernel's frame, whichever dialect it is in: the grid, and block arguments
+/// that are its coordinates and then memrefs, `inputs` of them read.
+mlir::LogicalResult verifyKernelFrame(mlir::Operation *kernel, mlir::Block &block,
+                                      llvm::ArrayRef<int64_t> grid, uint64_t inputs);
+
+} // namespace tilewright::tile
+
 #endif // TILEWRIGHT_DIALECT_TILE_TILEDIALECT_H

@@ -12,29 +12,33 @@ static RankedTensorType tileType(Value value) { return cast<RankedTensorType>(va
 
 //===- Kernel -------------------------------------------------------------===//
 
-LogicalResult KernelOp::verify() {
-  Block &block = getBlock();
-  const size_t coordinates = getGrid().size();
-  if (llvm::any_of(getGrid(), [](int64_t size) { return size < 0; }))
-    return emitOpError("needs a grid of sizes that are not negative, got [") << getGrid() << "]";
-  if (getNumInputs() > block.getNumArguments() ||
-      coordinates + getNumInputs() > block.getNumArguments())
-    return emitOpError("needs one block argument for each of ")
-           << coordinates << " coordinates and " << getNumInputs() << " inputs, got "
+LogicalResult tilewright::tile::verifyKernelFrame(Operation *kernel, Block &block,
+                                                  ArrayRef<int64_t> grid, uint64_t inputs) {
+  if (llvm::any_of(grid, [](int64_t size) { return size < 0; }))
+    return kernel->emitOpError("needs a grid of sizes that are not negative, got [") << grid << "]";
+  if (inputs > block.getNumArguments() || grid.size() + inputs > block.getNumArguments())
+    return kernel->emitOpError("needs one block argument for each of ")
+           << grid.size() << " coordinates and " << inputs << " inputs, got "
            << block.getNumArguments();
-  for (BlockArgument argument : getCoordinates())
+  for (BlockArgument argument : block.getArguments().take_front(grid.size()))
     if (!argument.getType().isIndex())
-      return emitOpError("needs a coordinate of type 'index' as block argument ")
+      return kernel->emitOpError("needs a coordinate of type 'index' as block argument ")
              << argument.getArgNumber() << ", got " << argument.getType();
-  for (BlockArgument argument : block.getArguments().drop_front(coordinates)) {
+  for (BlockArgument argument : block.getArguments().drop_front(grid.size())) {
     auto type = dyn_cast<MemRefType>(argument.getType());
     if (!type || !type.hasStaticShape() || !type.getLayout().isIdentity())
-      return emitOpError("needs a memref of static shape in row-major order as block argument ")
+      return kernel->emitOpError(
+                 "needs a memref of static shape in row-major order as block argument ")
              << argument.getArgNumber() << ", got " << argument.getType();
   }
   if (!cast<YieldOp>(block.getTerminator()).getValues().empty())
-    return emitOpError("gives its results by tile.store, so its tile.yield takes no values");
+    return kernel->emitOpError(
+        "gives its results by tile.store, so its tile.yield takes no values");
   return success();
+}
+
+LogicalResult KernelOp::verify() {
+  return verifyKernelFrame(*this, getBlock(), getGrid(), getNumInputs());
 }
 
 //===- Load and store -----------------------------------------------------===//

@@ -1,6 +1,6 @@
 #include "tilewright/target/cpu/Passes.h"
 
-#include "tilewright/support/Errors.h"
+#include "tilewright/target/codegen/FindChip.h"
 #include "tilewright/target/cpu/Target.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -13,19 +13,11 @@ namespace tilewright::cpu {
 #define GEN_PASS_DEF_CPUPRINTCODEPASS
 #include "tilewright/target/cpu/Passes.h.inc"
 
-/// The chip of this name, or this machine's; an error at the module if there is none.
+/// The chip of this name, or the module's, or this machine's; an error at the module if there is
+/// none.
 static const Chip *findChip(ModuleOp module, const std::string &name) {
-  if (name.empty()) {
-    const Chip *target = targetOf(module);
-    return target ? target : &hostChip();
-  }
-  if (const Chip *chip = chipNamed(name))
-    return chip;
-  InFlightDiagnostic error = module.emitError() << idOf(Error::cpuChip) << " target: no chip '"
-                                                << name << "'; known are";
-  for (const Chip &chip : chips())
-    error << " " << StringRef(chip.name.data(), chip.name.size());
-  return nullptr;
+  const Chip *target = targetOf(module);
+  return codegen::findChip(module, name, chips(), target ? target : &hostChip(), Error::cpuChip);
 }
 
 namespace {

@@ -111,9 +111,8 @@ void attachTarget(ModuleOp module, const Chip &chip) {
 }
 
 const Chip *targetOf(ModuleOp module) {
-  auto target = module->getAttrOfType<DictionaryAttr>(exec::ExecDialect::targetAttr);
-  auto name = target ? target.getAs<StringAttr>("chip") : StringAttr();
-  return name ? chipNamed(std::string_view(name.data(), name.size())) : nullptr;
+  const StringRef name = exec::targetWord(module, "chip");
+  return chipNamed(std::string_view(name.data(), name.size()));
 }
 
 } // namespace tilewright::nvptx

@@ -1,19 +1,13 @@
 #include "tilewright/target/nvptx/Codegen.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/target/codegen/CodeGenerator.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/LegacyPassManager.h"
-#include "llvm/MC/MCSubtargetInfo.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
-#include "llvm/Target/TargetOptions.h"
-#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Pass.h"
 #include "llvm/Transforms/Scalar/DCE.h"
-#include "llvm/Transforms/Scalar/EarlyCSE.h"
-#include "llvm/Transforms/Scalar/SROA.h"
-#include "llvm/Transforms/Scalar/SimplifyCFG.h"
 
 #include <mutex>
 
@@ -26,8 +20,6 @@ using namespace llvm;
 
 namespace tilewright::nvptx {
 
-static StringRef toRef(std::string_view text) { return {text.data(), text.size()}; }
-
 Result<std::unique_ptr<TargetMachine>> createTargetMachine(const Chip &chip) {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -36,45 +28,17 @@ Result<std::unique_ptr<TargetMachine>> createTargetMachine(const Chip &chip) {
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
   });
-  std::string error;
-  Triple target(toRef(triple));
-  const llvm::Target *found = TargetRegistry::lookupTarget(target, error);
-  if (!found)
-    return Status(Error::gpuCodegen, concat("no code generator for ", triple, ": ", error));
-  TargetOptions options;
-  // Results do not depend on what the compiler finds: no fused multiply-add but those written.
-  options.AllowFPOpFusion = FPOpFusion::Strict;
-  std::unique_ptr<TargetMachine> machine(
-      found->createTargetMachine(target, toRef(chip.name), concat("+ptx", chip.ptxVersion), options,
-                                 std::nullopt, std::nullopt, CodeGenOptLevel::Default));
-  // LLVM takes an unknown name for the oldest chip, without a word to us.
-  if (!machine || !machine->getMCSubtargetInfo()->isCPUStringValid(toRef(chip.name)))
-    return Status(Error::gpuCodegen,
-                  concat("LLVM has no code generator for the chip '", chip.name, "' of Chips.def"));
-  return machine;
+  return codegen::createMachine({.triple = triple,
+                                 .cpu = chip.name,
+                                 .features = concat("+ptx", chip.ptxVersion),
+                                 .failure = Error::gpuCodegen,
+                                 .origin = " of Chips.def"});
 }
 
 void optimize(Module &module, TargetMachine &machine) {
-  PassBuilder builder(&machine);
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager callGraph;
-  ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(callGraph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, callGraph, modules);
-  FunctionPassManager passes;
-  passes.addPass(SROAPass(SROAOptions::ModifyCFG));
-  passes.addPass(EarlyCSEPass(false));
-  passes.addPass(InstCombinePass());
-  passes.addPass(SimplifyCFGPass());
-  passes.addPass(EarlyCSEPass(false));
-  passes.addPass(DCEPass());
-  for (Function &function : module)
-    if (!function.isDeclaration())
-      passes.run(function, functions);
+  FunctionPassManager last;
+  last.addPass(DCEPass());
+  codegen::optimize(module, machine, std::move(last));
 }
 
 Status checkNoPairs(const Module &module) {

@@ -1,6 +1,6 @@
 #include "tilewright/target/nvptx/Passes.h"
 
-#include "tilewright/support/Errors.h"
+#include "tilewright/target/codegen/FindChip.h"
 #include "tilewright/target/nvptx/Ptxas.h"
 #include "tilewright/target/nvptx/Target.h"
 
@@ -14,19 +14,11 @@ namespace tilewright::nvptx {
 #define GEN_PASS_DEF_NVPTXPRINTCODEPASS
 #include "tilewright/target/nvptx/Passes.h.inc"
 
-/// The chip of this name, or the module's; an error at the module if there is none.
+/// The chip of this name, or the module's, or sm_90a; an error at the module if there is none.
 static const Chip *findChip(ModuleOp module, const std::string &name) {
-  if (name.empty()) {
-    const Chip *target = targetOf(module);
-    return target ? target : chipNamed("sm_90a");
-  }
-  if (const Chip *chip = chipNamed(name))
-    return chip;
-  InFlightDiagnostic error = module.emitError() << idOf(Error::gpuChip) << " target: no chip '"
-                                                << name << "'; known are";
-  for (const Chip &chip : chips())
-    error << " " << StringRef(chip.name.data(), chip.name.size());
-  return nullptr;
+  const Chip *target = targetOf(module);
+  return codegen::findChip(module, name, chips(), target ? target : chipNamed("sm_90a"),
+                           Error::gpuChip);
 }
 
 namespace {

@@ -125,10 +125,7 @@ const char *refuseEpilogue(exec::FusionOp product, exec::FusionOp reader) {
 struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
   void runOnOperation() override {
     auto module = getOperation()->getParentOfType<ModuleOp>();
-    auto target = module ? module->getAttrOfType<DictionaryAttr>(exec::ExecDialect::targetAttr)
-                         : DictionaryAttr();
-    auto kind = target ? target.getAs<StringAttr>("kind") : StringAttr();
-    if (!kind || kind.getValue() != "gpu" || getOperation().isPrivate())
+    if (!module || exec::targetWord(module, "kind") != "gpu" || getOperation().isPrivate())
       return;
     SmallVector<Operation *> alone;
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {

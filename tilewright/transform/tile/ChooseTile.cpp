@@ -143,6 +143,20 @@ static int64_t granuleOf(int64_t size, int64_t elsewhere, const Needs &needs,
   return granule;
 }
 
+/// The dimensions that may be divided, and how many elements they have.
+static std::pair<SmallVector<size_t>, int64_t> openDims(ArrayRef<int64_t> sizes,
+                                                        const Needs &needs) {
+  SmallVector<size_t> open;
+  int64_t volume = 1;
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    if (needs.whole.contains(static_cast<int>(dim)))
+      continue;
+    open.push_back(dim);
+    volume *= size;
+  }
+  return {open, volume};
+}
+
 /// Dimensions along which most of the memory is contiguous. Several of them: a transposition.
 static SmallVector<size_t> contiguousDims(ArrayRef<size_t> open, const Needs &needs) {
   SmallVector<size_t> inner;
@@ -163,14 +177,7 @@ static SmallVector<size_t> byImportance(ArrayRef<size_t> open, ArrayRef<size_t> 
 }
 
 void Tiling::chooseForCpu(const Needs &needs, const Capacities &capacities) {
-  SmallVector<size_t> open;
-  int64_t volume = 1;
-  for (auto [dim, size] : llvm::enumerate(sizes)) {
-    if (needs.whole.contains(static_cast<int>(dim)))
-      continue;
-    open.push_back(dim);
-    volume *= size;
-  }
+  const auto [open, volume] = openDims(sizes, needs);
   if (needs.elements < capacities.minParallelItems || volume <= 1)
     return;
   const int64_t perTile =
@@ -284,14 +291,7 @@ void Tiling::chooseForProduct(const Needs &needs, const Capacities &capacities) 
 void Tiling::chooseForGpu(const Needs &needs, const Capacities &capacities) {
   if (!needs.rows.empty() || !needs.columns.empty())
     return chooseForProduct(needs, capacities);
-  SmallVector<size_t> open;
-  int64_t volume = 1;
-  for (auto [dim, size] : llvm::enumerate(sizes)) {
-    if (needs.whole.contains(static_cast<int>(dim)))
-      continue;
-    open.push_back(dim);
-    volume *= size;
-  }
+  const auto [open, volume] = openDims(sizes, needs);
   if (volume <= 1)
     return;
   // A block of 128 threads has four vectors of 16 bytes in each, unless that leaves processors
