@@ -10,12 +10,6 @@ namespace tilewright::pipeline {
 
 using sm::Layout;
 
-bool isScalar(Operation *op) {
-  auto isTile = [](Type type) { return isa<RankedTensorType>(type); };
-  return op->getNumRegions() == 0 && isPure(op) && llvm::none_of(op->getOperandTypes(), isTile) &&
-         llvm::none_of(op->getResultTypes(), isTile);
-}
-
 Epilogue::Epilogue(const Product &product, const Layout &accumulator) : product(product) {
   scf::ForOp loop = product.loop;
   layouts[loop.getResult(0)] = accumulator;
