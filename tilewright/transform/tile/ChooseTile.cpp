@@ -249,6 +249,19 @@ bool Tiling::chooseByCost(const Needs &needs, const Capacities &capacities, int 
               : types.left.isBF16()     ? "bf16"
               : types.left.isF16()      ? "f16"
                                         : "";
+  // What is computed on its way is the instruction's left side: on the right, the product is
+  // transposed.
+  const bool roles = capacities.machine->matrixUnit == pipeline::MatrixUnit::wgmma;
+  const bool isSwapped = roles && needs.product->rightComputed;
+  if (isSwapped) {
+    std::swap(gemm.m, gemm.n);
+    std::swap(gemm.lhsBits, gemm.rhsBits);
+    std::swap(row, column);
+  }
+  if (roles && (needs.product->leftComputed || needs.product->rightComputed)) {
+    gemm.lhsBits = needs.product->computedBits;
+    gemm.lhsInRegisters = true;
+  }
   if (needs.product->columnsInner)
     gemm.columnStep = 1024 / gemm.rhsBits;
   const std::vector<pipeline::GemmChoice> ranked = pipeline::rankTiles(gemm, *capacities.machine);

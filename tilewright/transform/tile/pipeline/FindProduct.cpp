@@ -34,7 +34,7 @@ struct Loads {
   std::string problem;
 };
 
-Loads loadsOf(Value tile, scf::ForOp outer) {
+Loads loadsOf(Value tile) {
   Loads loads;
   auto type = cast<RankedTensorType>(tile.getType());
   SmallVector<Step> open{
@@ -70,11 +70,16 @@ std::optional<std::pair<unsigned, unsigned>> matrixDims(const Step &step, ArrayR
   auto shape = cast<RankedTensorType>(step.value.getType()).getShape();
   std::optional<unsigned> at[2];
   for (auto [dim, expr] : llvm::enumerate(step.map.getResults())) {
-    auto position = dyn_cast<AffineDimExpr>(expr);
     if (shape[dim] == 1)
       continue;
-    if (!position || shape[dim] != sizes[position.getPosition()] || position.getPosition() > 1 ||
-        at[position.getPosition()])
+    // What is left of an index within a group is the index, where a group is all there is.
+    AffineExpr index = expr;
+    if (auto rest = dyn_cast<AffineBinaryOpExpr>(expr);
+        rest && rest.getKind() == AffineExprKind::Mod &&
+        cast<AffineConstantExpr>(rest.getRHS()).getValue() == shape[dim])
+      index = rest.getLHS();
+    auto position = dyn_cast<AffineDimExpr>(index);
+    if (!position || shape[dim] != sizes[position.getPosition()] || at[position.getPosition()])
       return std::nullopt;
     at[position.getPosition()] = static_cast<unsigned>(dim);
   }
@@ -85,14 +90,13 @@ std::optional<std::pair<unsigned, unsigned>> matrixDims(const Step &step, ArrayR
 
 /// A load of the whole tile, transposed or not, and possibly maps that make the product's operand
 /// of it.
-std::optional<Operand> operandOf(Value tile, scf::ForOp outer, scf::ForOp inner, StringRef side,
-                                 std::string &reason) {
+std::optional<Operand> operandOf(Value tile, scf::ForOp loop, StringRef side, std::string &reason) {
   auto no = [&](const llvm::Twine &why) {
     reason = ("its " + side + " " + why).str();
     return std::nullopt;
   };
   auto sizes = cast<RankedTensorType>(tile.getType()).getShape();
-  Loads loads = loadsOf(tile, outer);
+  Loads loads = loadsOf(tile);
   if (!loads.problem.empty())
     return no(loads.problem);
   Operand operand;
@@ -101,7 +105,7 @@ std::optional<Operand> operandOf(Value tile, scf::ForOp outer, scf::ForOp inner,
   for (const Step &step : loads.found) {
     std::optional<std::pair<unsigned, unsigned>> found = matrixDims(step, sizes);
     auto load = step.value.getDefiningOp<tile::LoadOp>();
-    if (!found || !inner->isProperAncestor(load))
+    if (!found || load->getParentOp() != loop)
       continue;
     if (operand.load)
       return no("is made of two tiles of its size");
@@ -164,30 +168,6 @@ bool isScalar(Operation *op) {
          llvm::none_of(op->getResultTypes(), isTile);
 }
 
-/// How often a loop goes round, if it goes from 0 by 1 to a constant.
-static std::optional<int64_t> countOf(scf::ForOp loop) {
-  APInt lower, upper, step;
-  if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
-      !matchPattern(loop.getUpperBound(), m_ConstantInt(&upper)) ||
-      !matchPattern(loop.getStep(), m_ConstantInt(&step)) || !lower.isZero() || !step.isOne() ||
-      upper.getSExtValue() < 1)
-    return std::nullopt;
-  return upper.getSExtValue();
-}
-
-/// The loop that a loop is a loop of: its body is that one, which carries its sum on.
-static scf::ForOp innerLoop(scf::ForOp loop) {
-  auto loops = loop.getBody()->getOps<scf::ForOp>();
-  if (std::distance(loops.begin(), loops.end()) != 1)
-    return {};
-  scf::ForOp inner = *loops.begin();
-  Operation *end = loop.getBody()->getTerminator();
-  bool carries = inner.getInitArgs().size() == 1 && end->getNumOperands() == 1 &&
-                 inner.getInitArgs()[0] == loop.getRegionIterArg(0) &&
-                 end->getOperand(0) == inner.getResult(0);
-  return carries ? inner : scf::ForOp();
-}
-
 std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
   Product product;
   product.kernel = kernel;
@@ -196,25 +176,21 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
     reason = "it has not one loop";
     return std::nullopt;
   }
-  scf::ForOp loop = product.loop = *loops.begin(), inner = loop;
-  product.iterations = 1;
-  if (loop.getInitArgs().size() == 1)
-    if (scf::ForOp found = innerLoop(loop))
-      inner = found;
-  product.inner = inner;
-  for (scf::ForOp each : {loop, inner}) {
-    std::optional<int64_t> count = countOf(each);
-    if (!count) {
-      reason = "its loop is not from 0 by 1 to a constant";
-      return std::nullopt;
-    }
-    product.iterations = each == inner && loop != inner ? product.iterations * *count : *count;
+  scf::ForOp loop = product.loop = *loops.begin();
+  APInt lower, upper, step;
+  if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
+      !matchPattern(loop.getUpperBound(), m_ConstantInt(&upper)) ||
+      !matchPattern(loop.getStep(), m_ConstantInt(&step)) || !lower.isZero() || !step.isOne() ||
+      upper.getSExtValue() < 1) {
+    reason = "its loop is not from 0 by 1 to a constant";
+    return std::nullopt;
   }
-  product.dot = inner.getBody()->getTerminator()->getNumOperands() == 1
-                    ? inner.getBody()->getTerminator()->getOperand(0).getDefiningOp<tile::DotOp>()
+  product.iterations = upper.getSExtValue();
+  product.dot = loop.getBody()->getTerminator()->getNumOperands() == 1
+                    ? loop.getBody()->getTerminator()->getOperand(0).getDefiningOp<tile::DotOp>()
                     : tile::DotOp();
   tile::DotOp dot = product.dot;
-  if (!dot || dot.getAcc() != inner.getRegionIterArg(0) || !isZero(loop.getInitArgs()[0])) {
+  if (!dot || dot.getAcc() != loop.getRegionIterArg(0) || !isZero(loop.getInitArgs()[0])) {
     reason = "its loop is not a sum of products from zero";
     return std::nullopt;
   }
@@ -222,16 +198,13 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
     reason = "its product has scales or batches";
     return std::nullopt;
   }
-  for (scf::ForOp each : {loop, inner})
-    for (Operation &op : each.getBody()->without_terminator())
-      if (&op != inner &&
-          !isa<tile::LoadOp, tile::ViewOp, tile::MapOp, tile::IotaOp, tile::DotOp>(op) &&
-          !isScalar(&op)) {
-        reason =
-            llvm::formatv("its loop has a {0} besides the product", op.getName().getStringRef())
-                .str();
-        return std::nullopt;
-      }
+  for (Operation &op : loop.getBody()->without_terminator())
+    if (!isa<tile::LoadOp, tile::ViewOp, tile::MapOp, tile::IotaOp, tile::DotOp>(op) &&
+        !isScalar(&op)) {
+      reason = llvm::formatv("its loop has a {0} besides the product", op.getName().getStringRef())
+                   .str();
+      return std::nullopt;
+    }
   auto lhsType = cast<RankedTensorType>(dot.getLhs().getType()),
        rhsType = cast<RankedTensorType>(dot.getRhs().getType());
   product.type = typeName(lhsType.getElementType(), dot.getTf32());
@@ -239,9 +212,8 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
     reason = "no matrix instruction multiplies its types";
     return std::nullopt;
   }
-  std::optional<Operand> lhs = operandOf(dot.getLhs(), loop, inner, "lhs", reason),
-                         rhs = lhs ? operandOf(dot.getRhs(), loop, inner, "rhs", reason)
-                                   : std::nullopt;
+  std::optional<Operand> lhs = operandOf(dot.getLhs(), loop, "lhs", reason),
+                         rhs = lhs ? operandOf(dot.getRhs(), loop, "rhs", reason) : std::nullopt;
   if (!lhs || !rhs)
     return std::nullopt;
   if (lhs->hasPrologue && rhs->hasPrologue) {
@@ -266,24 +238,11 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
 }
 
 void enterIteration(OpBuilder &b, const Product &product, Value number, IRMapping &scalars) {
-  scf::ForOp outer = product.loop, inner = product.inner;
-  Location loc = outer.getLoc();
-  if (outer == inner) {
-    scalars.map(outer.getInductionVar(), number);
-  } else {
-    const int64_t count = *countOf(inner);
-    AffineExpr all = b.getAffineDimExpr(0);
-    for (auto [loop, expr] : {std::pair(outer, all.floorDiv(count)), {inner, all % count}})
-      scalars.map(loop.getInductionVar(),
-                  affine::AffineApplyOp::create(b, loc, AffineMap::get(1, 0, expr), number));
-  }
-  SmallVector<scf::ForOp> loops{outer};
-  if (outer != inner)
-    loops.push_back(inner);
-  for (scf::ForOp loop : loops)
-    for (Operation &op : loop.getBody()->without_terminator())
-      if (isScalar(&op))
-        b.clone(op, scalars);
+  scf::ForOp loop = product.loop;
+  scalars.map(loop.getInductionVar(), number);
+  for (Operation &op : loop.getBody()->without_terminator())
+    if (isScalar(&op))
+      b.clone(op, scalars);
 }
 
 } // namespace tilewright::pipeline

@@ -26,12 +26,10 @@ struct Operand {
   bool hasPrologue = false;
 };
 
-/// `for k { load; load; dot }` from zero, the one loop of a kernel, or two that are one inside the
-/// other: groups of the contraction, and its steps in a group.
+/// `for k { load; load; dot }` from zero, the one loop of a kernel.
 struct Product {
   tile::KernelOp kernel;
-  mlir::scf::ForOp loop;  // the outer one
-  mlir::scf::ForOp inner; // the same, where there is one
+  mlir::scf::ForOp loop;
   tile::DotOp dot;
   /// Only the left one has a prologue. Where the right one had it, the product is computed
   /// transposed: `lhs` is the dot's rhs, and `m` are its columns.
@@ -46,8 +44,8 @@ struct Product {
 /// The product that the kernel is, or nothing and why it is none.
 std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason);
 
-/// Maps the loops' induction variables to what they are in the iteration `number` (of all, counted
-/// through both loops), and clones the scalars of the loops' bodies.
+/// Maps the loop's induction variable to the iteration's number, and clones the scalars of its
+/// body.
 void enterIteration(mlir::OpBuilder &b, const Product &product, mlir::Value number,
                     mlir::IRMapping &scalars);
 

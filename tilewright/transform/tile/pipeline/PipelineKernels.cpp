@@ -30,8 +30,8 @@ Gemm gemmOf(const Product &product) {
   };
   Gemm gemm;
   gemm.m = sizesOf(product.lhs).first;
-  gemm.k =
-      product.loop == product.inner ? sizesOf(product.lhs).second : product.iterations * product.k;
+  // Of a contraction in groups memory has more than one dimension.
+  gemm.k = product.iterations * product.k;
   gemm.n = sizesOf(product.rhs).second;
   tile::KernelOp kernel = product.kernel;
   int64_t tiles = llvm::divideCeil(gemm.m, product.m) * llvm::divideCeil(gemm.n, product.n);
