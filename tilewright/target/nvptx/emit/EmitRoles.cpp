@@ -189,9 +189,11 @@ void KernelEmitter::emitFree(sm::FreeOp op) {
   Value *barrier = barrierOf(state, ir.CreateLoad(ir.getInt32Ty(), cursor.slot), true);
   advance(cursor, state.depth);
   // One thread of each group (or warp), and a thread for each CTA of the cluster. What threads of a
-  // warp have read, they have read when they have met.
+  // warp have read, they have read when they have met; the engine that writes there next is told by
+  // a fence, because it does not come by the way of the threads.
   if (state.isReadByThreads)
-    assembly(ir.getVoidTy(), "bar.warp.sync 0xffffffff;", "~{memory}", {});
+    assembly(ir.getVoidTy(), "fence.proxy.async.shared::cta;\nbar.warp.sync 0xffffffff;",
+             "~{memory}", {});
   const int64_t together = state.isReadByThreads ? 1 : groupWarps;
   Value *inGroup = ir.CreateAnd(thread, i32(together * chip.warpSize - 1));
   Value *isMine = ir.CreateICmpULT(inGroup, i32(clusterSize()));
