@@ -79,9 +79,11 @@ std::optional<std::pair<unsigned, unsigned>> matrixDims(const Step &step, ArrayR
         cast<AffineConstantExpr>(rest.getRHS()).getValue() == shape[dim])
       index = rest.getLHS();
     auto position = dyn_cast<AffineDimExpr>(index);
-    if (!position || shape[dim] != sizes[position.getPosition()] || at[position.getPosition()])
+    const size_t leading = sizes.size() - 2;
+    if (!position || position.getPosition() < leading ||
+        shape[dim] != sizes[position.getPosition()] || at[position.getPosition() - leading])
       return std::nullopt;
-    at[position.getPosition()] = static_cast<unsigned>(dim);
+    at[position.getPosition() - leading] = static_cast<unsigned>(dim);
   }
   if (!at[0] || !at[1])
     return std::nullopt;
@@ -194,8 +196,9 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
     reason = "its loop is not a sum of products from zero";
     return std::nullopt;
   }
-  if (dot.getLhsScale() || dot.getType().getRank() != 2) {
-    reason = "its product has scales or batches";
+  if (dot.getLhsScale() ||
+      llvm::any_of(dot.getType().getShape().drop_back(2), [](int64_t size) { return size != 1; })) {
+    reason = "its product has scales or several batches";
     return std::nullopt;
   }
   for (Operation &op : loop.getBody()->without_terminator())
@@ -223,9 +226,9 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
   }
   product.lhs = *lhs;
   product.rhs = *rhs;
-  product.m = lhsType.getShape()[0];
-  product.k = lhsType.getShape()[1];
-  product.n = rhsType.getShape()[1];
+  product.m = lhsType.getShape().drop_back().back();
+  product.k = lhsType.getShape().back();
+  product.n = rhsType.getShape().back();
   // Instructions take the left side from registers: the transposed product has it there.
   if (rhs->hasPrologue) {
     product.isSwapped = true;

@@ -54,9 +54,34 @@ Layout fragmentLayout(const Product &product, const GemmChoice &choice) {
   return Layout(ArrayRef<Layout::Digits>({rows, depth}), copies);
 }
 
-Layout exchanged(const Layout &layout) {
-  return Layout(ArrayRef<Layout::Digits>({layout.getDims()[1], layout.getDims()[0]}),
-                layout.getCopies(), layout.getFlips());
+static unsigned rankOf(Product product) {
+  return static_cast<unsigned>(product.dot.getType().getRank());
+}
+
+Layout layoutInDot(const Product &product, const Layout &matrix) {
+  SmallVector<Layout::Digits> dims(rankOf(product) - 2);
+  llvm::append_range(dims, matrix.getDims());
+  if (product.isSwapped)
+    std::swap(dims.back(), dims[dims.size() - 2]);
+  return Layout(dims, matrix.getCopies(), matrix.getFlips());
+}
+
+AffineMap matrixOfDot(const Product &product) {
+  MLIRContext *context = product.lhs.tile.getContext();
+  const unsigned rank = rankOf(product);
+  SmallVector<AffineExpr> index{getAffineDimExpr(rank - 2, context),
+                                getAffineDimExpr(rank - 1, context)};
+  if (product.isSwapped)
+    std::swap(index[0], index[1]);
+  return AffineMap::get(rank, 0, index, context);
+}
+
+AffineMap dotOfMatrix(const Product &product) {
+  MLIRContext *context = product.lhs.tile.getContext();
+  SmallVector<AffineExpr> index(rankOf(product) - 2, getAffineConstantExpr(0, context));
+  const unsigned first = product.isSwapped ? 1 : 0;
+  index.append({getAffineDimExpr(first, context), getAffineDimExpr(1 - first, context)});
+  return AffineMap::get(2, 0, index, context);
 }
 
 static std::optional<sm::ViewMap> mapOf(tile::ViewOp view) {
@@ -66,7 +91,7 @@ static std::optional<sm::ViewMap> mapOf(tile::ViewOp view) {
 
 Prologue::Prologue(const Product &product, const GemmChoice &choice)
     : product(product), fragments(fragmentLayout(product, choice)) {
-  assign(product.lhs.tile, product.isSwapped ? exchanged(fragments) : fragments);
+  assign(product.lhs.tile, layoutInDot(product, fragments));
 }
 
 void Prologue::fail(Operation *op, StringRef why) {
@@ -134,8 +159,25 @@ void Prologue::buildBefore(OpBuilder &b, const IRMapping &scalars) {
       buildValue(b, op.getResult(0), scalars);
 }
 
-Value Prologue::build(OpBuilder &b, Value buffer, const IRMapping &scalars) {
+SmallVector<Value> Prologue::loadsPastSlot() {
+  SmallVector<Value> loads;
+  for (Operation &op : product.loop.getBody()->without_terminator())
+    if (auto load = dyn_cast<tile::LoadOp>(op);
+        load && load != product.lhs.load && layouts.contains(load.getResult()))
+      loads.push_back(load.getResult());
+  return loads;
+}
+
+SmallVector<Value> Prologue::buildLoads(OpBuilder &b, const IRMapping &scalars) {
   built.clear();
+  return llvm::map_to_vector(loadsPastSlot(),
+                             [&](Value load) { return buildValue(b, load, scalars); });
+}
+
+Value Prologue::build(OpBuilder &b, Value buffer, ValueRange loaded, const IRMapping &scalars) {
+  built.clear();
+  for (auto [load, value] : llvm::zip_equal(loadsPastSlot(), loaded))
+    built[load] = value;
   tile::LoadOp load = product.lhs.load;
   Location loc = load.getLoc();
   auto type = cast<sm::BufferType>(buffer.getType());
@@ -159,13 +201,11 @@ Value Prologue::build(OpBuilder &b, Value buffer, const IRMapping &scalars) {
     built[load.getResult()] = tile::ViewOp::create(
         b, loc, sm::withLayout(load.getType(), layouts.find(load.getResult())->second), raw, map);
   Value side = buildValue(b, product.lhs.tile, scalars);
-  if (!product.isSwapped)
-    return side;
   auto sideType = cast<RankedTensorType>(side.getType());
-  auto turned = RankedTensorType::get({sideType.getShape()[1], sideType.getShape()[0]},
-                                      sideType.getElementType());
-  AffineMap turn =
-      AffineMap::get(2, 0, {b.getAffineDimExpr(1), b.getAffineDimExpr(0)}, b.getContext());
+  AffineMap turn = dotOfMatrix(product);
+  if (turn.isIdentity())
+    return side;
+  auto turned = RankedTensorType::get({product.m, product.k}, sideType.getElementType());
   return tile::ViewOp::create(b, loc, sm::withLayout(turned, fragments), side, turn);
 }
 

@@ -22,8 +22,12 @@ RegisterRoute routeOf(const Product &product);
 /// The left side (m, k) in registers: blocks of wgmma's A. `m` is that of the whole cluster.
 sm::Layout fragmentLayout(const Product &product, const GemmChoice &choice);
 
-/// A matrix's layout with its two dimensions exchanged.
-sm::Layout exchanged(const sm::Layout &layout);
+/// The layout that the dot's tile has where the transposed, or the plain, product's matrix has this
+/// one: of as many dimensions as the dot's (the first have one index), in the dot's order.
+sm::Layout layoutInDot(const Product &product, const sm::Layout &matrix);
+/// The map of a view between the two. From the dot's indices to the matrix's, and back.
+mlir::AffineMap matrixOfDot(const Product &product);
+mlir::AffineMap dotOfMatrix(const Product &product);
 
 /// Gives each tile on the way the layout that the product's side needs of it. The way is made of
 /// maps, views, iotas and loads; the load of the raw tile is one from the slot.
@@ -36,8 +40,12 @@ public:
 
   /// Builds what does not depend on the iteration, at the builder's place.
   void buildBefore(mlir::OpBuilder &b, const mlir::IRMapping &scalars);
-  /// Builds the left side (m, k) of an iteration from its slot's buffer.
-  mlir::Value build(mlir::OpBuilder &b, mlir::Value buffer, const mlir::IRMapping &scalars);
+  /// Builds the loads of an iteration that go past the slot: scales of groups. They take long, so
+  /// they are built an iteration ahead.
+  llvm::SmallVector<mlir::Value> buildLoads(mlir::OpBuilder &b, const mlir::IRMapping &scalars);
+  /// Builds the left side (m, k) of an iteration from its slot's buffer and its loads.
+  mlir::Value build(mlir::OpBuilder &b, mlir::Value buffer, mlir::ValueRange loaded,
+                    const mlir::IRMapping &scalars);
 
 private:
   Product product; // ops are handles
@@ -49,6 +57,7 @@ private:
 
   void fail(mlir::Operation *op, llvm::StringRef why);
   void assign(mlir::Value value, const sm::Layout &wanted);
+  llvm::SmallVector<mlir::Value> loadsPastSlot();
   bool isBefore(mlir::Value value);
   mlir::Value buildValue(mlir::OpBuilder &b, mlir::Value value, const mlir::IRMapping &scalars);
 };

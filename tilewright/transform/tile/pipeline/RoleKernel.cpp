@@ -208,42 +208,67 @@ private:
       prologue.emplace(product, choice);
       prologue->buildBefore(b, scalars);
     }
-    auto multiply = [&](Value number, Value acc) -> Value {
+    IRMapping inside;
+    auto enter = [&](Value number) {
+      inside = scalars;
+      if (prologue)
+        enterIteration(b, product, number, inside);
+    };
+    auto multiply = [&](ValueRange loaded, Value acc) -> Value {
       auto slot = sm::TakeOp::create(b, loc, channel);
       Value left = slot.getResult(0);
-      if (prologue) {
-        IRMapping inside = scalars;
-        enterIteration(b, product, number, inside);
-        left = prologue->build(b, left, inside);
-      }
+      if (prologue)
+        left = prologue->build(b, left, loaded, inside);
       return sm::MmaOp::create(b, dotLoc, type, sm::Atom::wgmma, left, slot.getResult(1), acc,
                                Value(), Value())
           .getResult();
     };
-    Value sum = multiply(constant(0), Value());
+    enter(constant(0));
+    SmallVector<Value> loaded;
+    if (prologue)
+      loaded = prologue->buildLoads(b, inside);
+    // What an iteration loads past its slot is loaded in the one before.
+    SmallVector<Value> next = loaded;
+    auto loadNext = [&](Value number) {
+      if (loaded.empty())
+        return;
+      IRMapping ahead = scalars;
+      enterIteration(b, product, number, ahead);
+      next = prologue->buildLoads(b, ahead);
+    };
+    if (product.iterations > 1)
+      loadNext(constant(1));
+    Value sum = multiply(loaded, Value());
     if (!lags)
       sm::FreeOp::create(b, loc, channel);
     if (product.iterations > 1) {
-      auto loop =
-          scf::ForOp::create(b, loc, constant(1), constant(product.iterations), constant(1), sum);
+      SmallVector<Value> carried{sum};
+      llvm::append_range(carried, next);
+      auto loop = scf::ForOp::create(b, loc, constant(1), constant(product.iterations), constant(1),
+                                     carried);
       {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToStart(loop.getBody());
-        Value next = multiply(loop.getInductionVar(), loop.getRegionIterArg(0));
+        enter(loop.getInductionVar());
+        // The last one loads its own again: there is no next.
+        if (!loaded.empty())
+          loadNext(arith::MinSIOp::create(
+              b, loc,
+              arith::AddIOp::create(b, loc, loop.getInductionVar(), constant(1)).getResult(),
+              constant(product.iterations - 1)));
+        SmallVector<Value> results{
+            multiply(loop.getRegionIterArgs().drop_front(), loop.getRegionIterArg(0))};
+        llvm::append_range(results, next);
         sm::FreeOp::create(b, loc, channel);
-        scf::YieldOp::create(b, loc, next);
+        scf::YieldOp::create(b, loc, results);
       }
       sum = loop.getResult(0);
     }
     if (lags)
       sm::FreeOp::create(b, loc, channel);
-    if (product.isSwapped) {
-      // The product is computed transposed; each thread has what it needs of the one that is meant.
-      layout = exchanged(layout);
-      AffineMap turn =
-          AffineMap::get(2, 0, {b.getAffineDimExpr(1), b.getAffineDimExpr(0)}, b.getContext());
+    layout = layoutInDot(product, layout);
+    if (AffineMap turn = matrixOfDot(product); !turn.isIdentity())
       sum = tile::ViewOp::create(b, dotLoc, sm::withLayout(sumType, layout), sum, turn);
-    }
     Epilogue epilogue(product, layout);
     epilogue.build(b, sum, scalars);
   }
@@ -253,7 +278,7 @@ private:
 
 std::optional<std::string> whyNoEpilogue(const Product &product, const GemmChoice &choice) {
   Layout layout = sumLayout(product, choice);
-  return Epilogue(product, product.isSwapped ? exchanged(layout) : layout).problem();
+  return Epilogue(product, layoutInDot(product, layout)).problem();
 }
 
 sm::KernelOp makeRoleKernel(const Product &product, const GemmChoice &choice) {
