@@ -26,14 +26,8 @@ struct WarpTile {
   int64_t m, n, warps;
 };
 WarpTile warpTile(const GemmChoice &choice) {
-  // Squares read least: as many warps along a side as keep 64 (or all) of it to each.
-  int64_t alongM = std::max<int64_t>(1, choice.m / 64),
-          alongN = std::max<int64_t>(1, choice.n / 64);
-  while (alongM * alongN > 8)
-    (alongM > alongN ? alongM : alongN) /= 2;
-  while (alongM * alongN < 4 && (choice.m / alongM > 16 || choice.n / alongN > 16))
-    (choice.m / alongM >= choice.n / alongN ? alongM : alongN) *= 2;
-  return {choice.m / alongM, choice.n / alongN, alongM * alongN};
+  WarpGrid grid = warpGrid(choice);
+  return {choice.m / grid.m, choice.n / grid.n, grid.m * grid.n};
 }
 
 /// Cycles between the products of two iterations in which the tensor core has nothing: without
@@ -78,13 +72,24 @@ constexpr int64_t reservedBytes = 2048;
 /// Registers of a thread besides its accumulators: addresses, phases, descriptors, and what the
 /// epilogue has at once.
 constexpr int64_t mathRegisters = 56, loadRegisters = 40;
-/// Fragments of both operands for two steps of a warp's product.
-int64_t fragmentRegisters(const Gemm &gemm, const GemmChoice &choice) {
+/// Fragments of both operands for two steps of a warp's product: an instruction is 256 bits deep.
+int64_t fragmentRegisters(const GemmChoice &choice) {
   WarpTile warp = warpTile(choice);
-  return 2 * (warp.m * gemm.lhsBits + warp.n * gemm.rhsBits) * 16 / 32 / 32;
+  return 2 * (warp.m + warp.n) * 256 / 32 / 32;
 }
 
 } // namespace
+
+WarpGrid warpGrid(const GemmChoice &choice) {
+  // Squares read least: as many warps along a side as keep 64 (or all) of it to each.
+  int64_t alongM = std::max<int64_t>(1, choice.m / 64),
+          alongN = std::max<int64_t>(1, choice.n / 64);
+  while (alongM * alongN > 8)
+    (alongM > alongN ? alongM : alongN) /= 2;
+  while (alongM * alongN < 4 && (choice.m / alongM > 16 || choice.n / alongN > 16))
+    (choice.m / alongM >= choice.n / alongN ? alongM : alongN) *= 2;
+  return {alongM, alongN};
+}
 
 PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const GemmChoice &choice) {
   PipelineProblem problem;
@@ -127,7 +132,7 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
     problem.roles = {{"all",
                       {copies, tensor},
                       warp.warps,
-                      mathRegisters + fragmentRegisters(gemm, choice),
+                      mathRegisters + fragmentRegisters(choice),
                       choice.m * choice.n,
                       1}};
   }

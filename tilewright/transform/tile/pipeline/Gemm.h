@@ -60,6 +60,12 @@ struct GemmChoice {
   llvm::SmallVector<std::string> reasons = {};
 };
 
+/// Warps along M and along N, for products from registers. Each has one rectangle of the tile.
+struct WarpGrid {
+  int64_t m, n;
+};
+WarpGrid warpGrid(const GemmChoice &choice);
+
 /// The loop of one tile as a problem for `planPipeline`. `choice` has its sizes and its cluster.
 PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const GemmChoice &choice);
 
