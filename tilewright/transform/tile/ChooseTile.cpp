@@ -249,7 +249,9 @@ bool Tiling::chooseByCost(const Needs &needs, const Capacities &capacities, int 
               : types.left.isBF16()     ? "bf16"
               : types.left.isF16()      ? "f16"
                                         : "";
-  if (needs.product->columnsInner)
+  // The copy engine brings lines along N; threads bring what there is.
+  if (needs.product->columnsInner &&
+      capacities.machine->matrixUnit != pipeline::MatrixUnit::mmaSync)
     gemm.columnStep = 1024 / gemm.rhsBits;
   const std::vector<pipeline::GemmChoice> ranked = pipeline::rankTiles(gemm, *capacities.machine);
   if (ranked.empty())

@@ -262,6 +262,15 @@ std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, G
                                            "a wave reads {1} MB from memory",
                                            choice.raster, int64_t(best / choice.waves / 1e6))
                                  .str());
+  if (machine.matrixUnit == MatrixUnit::mmaSync) {
+    WarpGrid grid = warpGrid(choice);
+    choice.reasons.push_back(
+        llvm::formatv("{0} warps in {1} rows and {2} columns multiply {3}x{4} each, so each reads "
+                      "{5} bytes of an iteration's operands",
+                      grid.m * grid.n, grid.m, grid.n, choice.m / grid.m, choice.n / grid.n,
+                      bytes.lhs / grid.m + bytes.rhs / grid.n)
+            .str());
+  }
   llvm::append_range(choice.reasons, plan->reasons);
   return choice;
 }
@@ -277,7 +286,7 @@ std::vector<GemmChoice> rankTiles(const Gemm &gemm, const Machine &machine) {
   if (registers) {
     sidesM = {16, 32, 64, 128, 256};
     sidesN = {16, 32, 64, 128, 256};
-    depths = {64 * 8 / widest, 128 * 8 / widest};
+    depths = {128 * 8 / widest};
   } else if (machine.matrixUnit == MatrixUnit::wgmma) {
     sidesM = {64, 128, 256};
     sidesN = {8, 16, 32, 64, 96, 128, 160, 192, 224, 256};
