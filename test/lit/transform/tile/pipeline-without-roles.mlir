@@ -155,3 +155,35 @@ tile.kernel @negative_bytes_along_n grid [1] inputs 2 {
   tile.store %sum, %d[%c0, %c0] : tensor<64x64xi32>, memref<64x64xi32>
 }
 }
+
+// -----
+
+#hopper = {kind = "gpu", chip = "sm_90a", processors = 132 : i64, shared_bytes = 232448 : i64, rates = {
+  matrix_unit = "wgmma", products = {f16 = 2048, tf32 = 1024}, matrix_latency = 60, copy_latency = 1000,
+  l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 2, moves_registers = 1}}
+
+/// f32 is rounded to tf32 on its way to the instruction, which neither a copy engine nor wgmma does.
+
+// CHECK-LABEL: sm.kernel @tf32_on_hopper
+//   CHECK-NOT:   sm.role
+//       CHECK:   sm.copy {{ ?}}cp_async
+//       CHECK:   sm.mma mma_sync
+module attributes {exec.target = #hopper} {
+tile.kernel @tf32_on_hopper grid [8, 8] inputs 2 {
+^bb0(%i: index, %j: index, %a: memref<1024x1024xf32>, %b: memref<1024x1024xf32>, %d: memref<1024x1024xf32>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %zero = tile.map() : () -> tensor<128x128xf32> {
+    %cst = arith.constant 0.0 : f32
+    tile.yield %cst : f32
+  }
+  %sum = scf.for %s = %c0 to %c16 step %c1 iter_args(%acc = %zero) -> tensor<128x128xf32> {
+    %x = tile.load %a[%i, %s] : memref<1024x1024xf32> -> tensor<128x32xf32>
+    %y = tile.load %b[%s, %j] : memref<1024x1024xf32> -> tensor<32x128xf32>
+    %p = tile.dot %x, %y, %acc tf32 : tensor<128x32xf32>, tensor<32x128xf32> -> tensor<128x128xf32>
+    scf.yield %p : tensor<128x128xf32>
+  }
+  tile.store %sum, %d[%i, %j] : tensor<128x128xf32>, memref<1024x1024xf32>
+}
+}

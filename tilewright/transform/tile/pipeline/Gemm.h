@@ -32,6 +32,10 @@ struct Machine {
   int64_t cluster = 1;
 };
 
+/// The machine as products from registers of a warp see it, which all chips have: what is rounded on
+/// its way to the instruction (tf32) must be in registers.
+Machine withWarpProducts(Machine machine);
+
 /// `m`×`k` times `k`×`n`, `batch` times.
 struct Gemm {
   int64_t m, n, k, batch = 1;

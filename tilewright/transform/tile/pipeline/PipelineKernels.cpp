@@ -4,6 +4,7 @@
 #include "tilewright/transform/tile/pipeline/ReadMachine.h"
 #include "tilewright/transform/tile/pipeline/RoleKernel.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -45,8 +46,9 @@ Gemm gemmOf(const Product &product) {
 std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
                                  std::string &reason) {
   Gemm gemm = gemmOf(product);
-  if (machine.matrixUnit == MatrixUnit::mmaSync)
-    return choosePipelined(product, gemm, machine, reason);
+  tile::DotOp dot = product.dot;
+  if (machine.matrixUnit == MatrixUnit::mmaSync || dot.getTf32())
+    return choosePipelined(product, gemm, withWarpProducts(machine), reason);
   if (machine.matrixUnit != MatrixUnit::wgmma) {
     reason =
         llvm::formatv(
@@ -65,11 +67,6 @@ std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
                    .str();
       return std::nullopt;
     }
-  }
-  if (tile::DotOp dot = product.dot; dot.getTf32()) {
-    reason =
-        "f32 is rounded to tf32 on the way to the instruction, which a copy engine does not do";
-    return std::nullopt;
   }
   const int64_t line = 128 * 8 / product.lhs.bits;
   if (product.k != line && !(product.k < line && product.iterations == 1 && gemm.k <= product.k)) {
