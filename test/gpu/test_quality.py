@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -126,3 +127,22 @@ def test_the_machines_own_gpu_is_a_target(tmp_path):
     library = next(TOOL.parents[1].glob("**/libcuda.so.1"))
     words = tool("run", tmp_path / "softmax.mlir", "--input=4x8xf32=1", "--target=cuda", TILEWRIGHT_CUDA_LIBRARY=str(library), TILEWRIGHT_VGPU_CHIP="sm_80")
     assert "[0.125, 0.125" in words, words
+
+
+def test_machine_code_is_kept_by_content(tmp_path):
+    if not shutil.which("ptxas", path=f"{os.environ['PATH']}:/usr/local/cuda/bin"):
+        pytest.skip("ptxas is not on this machine")
+    (tmp_path / "program.mlir").write_text(softmax()[0])
+
+    def compiled(folder):
+        tool("compile", tmp_path / "program.mlir", f"--output={tmp_path}/out.twx", "--target=sm_90a", f"--compile.cache-dir={folder}")
+        return (tmp_path / "out.twx").read_bytes()
+
+    folder = tmp_path / "kept"
+    first = compiled(folder)
+    (kept,) = folder.iterdir()
+    # What is kept is what is used, as long as it is whole.
+    kept.write_bytes(kept.read_bytes() + b"told apart")
+    assert compiled(folder) != first
+    kept.write_bytes(b"damaged")
+    assert compiled(folder) == first
