@@ -231,9 +231,10 @@ bool Tiling::chooseByCost(const Needs &needs, const Capacities &capacities, int 
   if (!needs.product || !capacities.machine)
     return false;
   // Without a copy engine for its operands a kernel keeps them in registers, as instructions of
-  // warps do; tf32 is theirs on every chip.
-  const bool ofWarps = needs.product->types.isTf32 ||
-                       capacities.machine->matrixUnit == pipeline::MatrixUnit::mmaSync;
+  // warps do; tf32 is theirs on every chip, and so is everything where `tile-pipeline` makes no
+  // roles yet (tcgen05).
+  const bool ofWarps =
+      needs.product->types.isTf32 || capacities.machine->matrixUnit != pipeline::MatrixUnit::wgmma;
   if (!ofWarps && !needs.product->canCopy)
     return false;
   const pipeline::Machine machine =

@@ -56,7 +56,10 @@ void KernelEmitter::declareChannel(sm::ChannelOp op) {
   }
   state.slots = shared.allocate(state.depth * state.slotBytes, 1024, op);
   state.isOwn = kernel.getBody().getOps<sm::RoleOp>().empty();
-  if (!state.isOwn)
+  // Accumulators and fragments are planned for all registers; ptxas would rather have more CTAs.
+  if (state.isOwn)
+    function->addFnAttr("nvvm.minctasm", "1");
+  else
     state.barriers = shared.allocate(state.depth * 16, 8, op);
   channels[op.getResult()] = std::move(state);
 }

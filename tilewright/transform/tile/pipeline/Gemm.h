@@ -32,8 +32,8 @@ struct Machine {
   int64_t cluster = 1;
 };
 
-/// The machine as products from registers of a warp see it, which all chips have: what is rounded on
-/// its way to the instruction (tf32) must be in registers.
+/// The machine as products from registers of a warp see it, which all chips have: what is rounded
+/// on its way to the instruction (tf32) must be in registers.
 Machine withWarpProducts(Machine machine);
 
 /// `m`×`k` times `k`×`n`, `batch` times.

@@ -47,16 +47,8 @@ std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
                                  std::string &reason) {
   Gemm gemm = gemmOf(product);
   tile::DotOp dot = product.dot;
-  if (machine.matrixUnit == MatrixUnit::mmaSync || dot.getTf32())
+  if (machine.matrixUnit != MatrixUnit::wgmma || dot.getTf32())
     return choosePipelined(product, gemm, withWarpProducts(machine), reason);
-  if (machine.matrixUnit != MatrixUnit::wgmma) {
-    reason =
-        llvm::formatv(
-            "{0} has no matrix instructions that take operands from shared memory into registers",
-            machine.chip)
-            .str();
-    return std::nullopt;
-  }
   for (auto [operand, side] : {std::pair(product.lhs, "lhs"), {product.rhs, "rhs"}}) {
     int64_t rowBytes =
         cast<MemRefType>(operand.load.getSource().getType()).getShape().back() * operand.bits / 8;
