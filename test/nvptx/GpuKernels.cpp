@@ -225,7 +225,8 @@ std::string compareWithEvaluator(std::string_view text, std::string_view chipNam
     if (tilewright_vgpu_encode_tensor_map(maps.back()->data, tensorMapType(map.elementType),
                                           uint32_t(dims.size()), memory[size_t(map.argument)]->data,
                                           dims.data(), strides.data(), box.data(), ones.data(),
-                                          /*swizzle=*/3, 0, &error) != 0)
+                                          /*swizzle=*/map.swizzleBytes == 64 ? 2 : 3, 0,
+                                          &error) != 0)
       return fail("making a tensor map");
     arguments.push_back(maps.back()->data);
   }

@@ -1,6 +1,7 @@
 // The pass `tile-pipeline`: find products, plan them, change them.
 #include "tilewright/transform/tile/Passes.h"
 #include "tilewright/transform/tile/pipeline/PipelinedKernel.h"
+#include "tilewright/transform/tile/pipeline/Prologue.h"
 #include "tilewright/transform/tile/pipeline/ReadMachine.h"
 #include "tilewright/transform/tile/pipeline/RoleKernel.h"
 
@@ -26,12 +27,13 @@ Gemm gemmOf(const Product &product) {
   auto sizesOf = [](const Operand &operand) {
     tile::LoadOp load = operand.load;
     ArrayRef<int64_t> shape = cast<MemRefType>(load.getSource().getType()).getShape();
-    int64_t first = shape[shape.size() - 2], second = shape.back();
+    int64_t first = shape[size_t(operand.outerDim)], second = shape[size_t(operand.innerDim)];
     return operand.transposed ? std::pair(second, first) : std::pair(first, second);
   };
   Gemm gemm;
   gemm.m = sizesOf(product.lhs).first;
-  gemm.k = sizesOf(product.lhs).second;
+  // Of a contraction in groups memory has more than one dimension.
+  gemm.k = product.iterations * product.k;
   gemm.n = sizesOf(product.rhs).second;
   tile::KernelOp kernel = product.kernel;
   int64_t tiles = llvm::divideCeil(gemm.m, product.m) * llvm::divideCeil(gemm.n, product.n);
@@ -39,6 +41,7 @@ Gemm gemmOf(const Product &product) {
   gemm.type = product.type;
   gemm.lhsBits = product.lhs.bits;
   gemm.rhsBits = product.rhs.bits;
+  gemm.lhsInRegisters = product.lhs.hasPrologue;
   return gemm;
 }
 
@@ -60,22 +63,26 @@ std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
       return std::nullopt;
     }
   }
-  const int64_t line = 128 * 8 / product.lhs.bits;
-  if (product.k != line && !(product.k < line && product.iterations == 1 && gemm.k <= product.k)) {
+  // The right side is in lines of shared memory in any case.
+  const int64_t line = 128 * 8 / product.rhs.bits;
+  if (product.k != line && !(product.k < line && product.iterations == 1 && gemm.k <= product.k &&
+                             !product.lhs.hasPrologue)) {
     reason = llvm::formatv("its tile is {0} deep, and a line of 128 bytes is {1}", product.k, line)
                  .str();
     return std::nullopt;
   }
   // Instructions for elements of 16 bits take either order, others only K in lines.
-  bool sixteen = product.lhs.bits == 16;
-  if (!sixteen && (product.lhs.transposed || !product.rhs.transposed)) {
+  bool sixteen = product.rhs.bits == 16;
+  if (!sixteen &&
+      ((product.lhs.transposed && !product.lhs.hasPrologue) || !product.rhs.transposed)) {
     reason = llvm::formatv("matrix instructions of {0} want both operands contiguous along K",
                            product.type)
                  .str();
     return std::nullopt;
   }
   const int64_t columnStep = product.rhs.transposed ? 8 : line;
-  const int64_t rowStep = product.lhs.transposed ? std::max<int64_t>(64, line) : 64;
+  const int64_t rowStep =
+      product.lhs.transposed && !product.lhs.hasPrologue ? std::max<int64_t>(64, line) : 64;
   bool reduces = false;
   tile::KernelOp kernel = product.kernel;
   kernel.getBody().walk([&](tile::ReduceOp) { reduces = true; });
@@ -101,6 +108,11 @@ std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
       why = llvm::formatv("its tile has {0} columns, and an instruction takes 256", choice.n).str();
     else if ((cost = costOfTile(gemm, machine, choice, why)))
       if (std::optional<std::string> problem = whyNoEpilogue(product, *cost)) {
+        why = *problem;
+        cost.reset();
+      }
+    if (cost && product.lhs.hasPrologue)
+      if (std::optional<std::string> problem = Prologue(product, *cost).problem()) {
         why = *problem;
         cost.reset();
       }
