@@ -137,14 +137,6 @@ std::optional<Operand> operandOf(Value tile, scf::ForOp loop, StringRef side, st
     return no("has elements that the copy engine does not take");
   // What is smaller than a byte has one of its own.
   operand.bits = std::max<int64_t>(8, type.getElementTypeBitWidth());
-  int64_t rowBytes = memory.getShape().back() * operand.bits / 8;
-  if (rowBytes % 16 != 0) {
-    reason = llvm::formatv(
-                 "rows of its {0} are {1} bytes apart, and the copy engine takes multiples of 16",
-                 side, rowBytes)
-                 .str();
-    return std::nullopt;
-  }
   return operand;
 }
 
