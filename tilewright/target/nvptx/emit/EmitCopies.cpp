@@ -109,6 +109,8 @@ std::optional<KernelEmitter::CopyPlan> KernelEmitter::planCopy(sm::CopyOp copy) 
 
 void KernelEmitter::planCopies() {
   kernel.getBody().walk([&](sm::CopyOp copy) {
+    if (copy.getEngine() != sm::Engine::tma)
+      return;
     if (std::optional<CopyPlan> plan = planCopy(copy))
       copyPlans[copy] = *plan;
   });
@@ -116,6 +118,18 @@ void KernelEmitter::planCopies() {
 
 void KernelEmitter::emitCopy(sm::CopyOp copy) {
   IRBuilder<> &ir = b.ir;
+  switch (copy.getEngine()) {
+  case sm::Engine::tma:
+    break;
+  case sm::Engine::cp_async:
+    return emitAsyncCopy(copy);
+  case sm::Engine::ldmatrix:
+  case sm::Engine::ld:
+    return emitFragment(copy);
+  default:
+    return refuse(copy, concat("is by ", sm::stringifyEngine(copy.getEngine()).str(),
+                               ", which the GPU target does not take yet"));
+  }
   auto found = copyPlans.find(copy);
   if (found == copyPlans.end())
     return; // refused before

@@ -55,13 +55,18 @@ void KernelEmitter::declareChannel(sm::ChannelOp op) {
       state.drainers.push_back(role);
   }
   state.slots = shared.allocate(state.depth * state.slotBytes, 1024, op);
-  state.barriers = shared.allocate(state.depth * 16, 8, op);
+  state.isOwn = kernel.getBody().getOps<sm::RoleOp>().empty();
+  // Accumulators and fragments are planned for all registers; ptxas would rather have more CTAs.
+  if (state.isOwn)
+    function->addFnAttr("nvvm.minctasm", "1");
+  else
+    state.barriers = shared.allocate(state.depth * 16, 8, op);
   channels[op.getResult()] = std::move(state);
 }
 
 void KernelEmitter::initializeChannels() {
   IRBuilder<> &ir = b.ir;
-  if (channels.empty())
+  if (none_of(channels, [](const auto &entry) { return !entry.second.isOwn; }))
     return;
   BasicBlock *initialize = BasicBlock::Create(ir.getContext(), "", function),
              *after = BasicBlock::Create(ir.getContext(), "", function);
@@ -134,7 +139,7 @@ void KernelEmitter::waitBarrier(Value *barrier, Value *phase, bool isRemote) {
 void KernelEmitter::giveBuffers(mlir::ResultRange results, ChannelState &state, Value *slot) {
   Value *base = b.ir.CreateAdd(sharedAddress(shared.address(state.slots)),
                                b.ir.CreateMul(slot, i32(state.slotBytes)));
-  Value *barrier = barrierOf(state, slot, false);
+  Value *barrier = state.isOwn ? nullptr : barrierOf(state, slot, false);
   for (auto [index, result] : enumerate(results))
     buffers[result] = {b.ir.CreateAdd(base, i32(state.offsets[index])), barrier};
 }
@@ -142,6 +147,8 @@ void KernelEmitter::giveBuffers(mlir::ResultRange results, ChannelState &state, 
 void KernelEmitter::emitAcquire(sm::AcquireOp op) {
   IRBuilder<> &ir = b.ir;
   ChannelState &state = channels[op.getChannel()];
+  if (state.isOwn)
+    return acquireOwn(op, state);
   Cursor &cursor = cursorOf(op.getChannel(), CursorKind::fill);
   Value *slot = ir.CreateLoad(ir.getInt32Ty(), cursor.slot);
   waitBarrier(barrierOf(state, slot, true), ir.CreateLoad(ir.getInt32Ty(), cursor.phase),
@@ -154,6 +161,8 @@ void KernelEmitter::emitAcquire(sm::AcquireOp op) {
 }
 
 void KernelEmitter::emitPublish(sm::PublishOp op) {
+  if (ChannelState &state = channels[op.getChannel()]; state.isOwn)
+    return publishOwn(state);
   // The bytes of the copies complete the phase.
   if (!isa_and_nonnull<sm::RoleOp>(op->getParentOfType<sm::RoleOp>()))
     refuse(op, "is in no role");
@@ -162,6 +171,8 @@ void KernelEmitter::emitPublish(sm::PublishOp op) {
 void KernelEmitter::emitTake(sm::TakeOp op) {
   IRBuilder<> &ir = b.ir;
   ChannelState &state = channels[op.getChannel()];
+  if (state.isOwn)
+    return takeOwn(op, state);
   Cursor &cursor = cursorOf(op.getChannel(), CursorKind::drain);
   Value *slot = ir.CreateLoad(ir.getInt32Ty(), cursor.slot);
   waitBarrier(barrierOf(state, slot, false), ir.CreateLoad(ir.getInt32Ty(), cursor.phase), false);
@@ -172,6 +183,8 @@ void KernelEmitter::emitTake(sm::TakeOp op) {
 
 void KernelEmitter::emitFree(sm::FreeOp op) {
   IRBuilder<> &ir = b.ir;
+  if (ChannelState &state = channels[op.getChannel()]; state.isOwn)
+    return freeOwn(op, state);
   std::deque<int64_t> &held = taken[op.getChannel()];
   if (held.empty())
     return refuse(op, "frees a slot that was not taken");
