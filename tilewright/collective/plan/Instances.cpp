@@ -9,14 +9,20 @@
 namespace tilewright::collective {
 
 Instances::Instances(const ProgramTree &tree, Unroller &unroller)
-    : tree(tree), unroller(unroller), ranks(static_cast<size_t>(tree.coordinates.ranks())) {}
+    : tree(tree), unroller(unroller), ranks(static_cast<size_t>(tree.coordinates.ranks())),
+      cliques(tree.plan.cliques.size()) {
+  for (const Site &site : tree.plan.sites) {
+    places.push_back({site.clique, site.meeting, site.lane});
+    lanes = std::max<size_t>(lanes, size_t(site.lane) + 1);
+  }
+}
 
-/// Groups of two cliques that have the same members in the same order are one: engines know them
-/// by that.
-void Instances::makeGroups() {
-  groupOf.assign(tree.plan.cliques.size() * ranks, nobody);
+/// The group of each rank, [clique * ranks + rank]. Groups of two cliques that have the same
+/// members in the same order are one: engines know them by that.
+std::vector<uint32_t> Instances::makeGroups() {
+  std::vector<uint32_t> groupOf(cliques * ranks, nobody);
   std::unordered_multimap<uint64_t, uint32_t> byHash;
-  for (PlanIndex clique = 0; clique < tree.plan.cliques.size(); ++clique)
+  for (PlanIndex clique = 0; clique < cliques; ++clique)
     for (const std::vector<int64_t> &list : tree.coordinates.groupsOf(tree.plan.cliques[clique])) {
       uint64_t hash = list.size();
       for (int64_t rank : list)
@@ -38,20 +44,18 @@ void Instances::makeGroups() {
       for (int64_t rank : list)
         groupOf[clique * ranks + static_cast<size_t>(rank)] = number;
     }
+  return groupOf;
 }
 
 Status Instances::prepare(int64_t maxEvents) {
-  makeGroups();
-  for (const Site &site : tree.plan.sites)
-    lanes = std::max<size_t>(lanes, size_t(site.lane) + 1);
-  kind.resize(ranks);
+  const std::vector<uint32_t> groupOf = makeGroups();
+  std::vector<uint32_t> kinds(ranks);
   int64_t events = 0;
-  const size_t cliques = tree.plan.cliques.size();
   std::vector<std::vector<uint32_t>> startsOf; // by kind, by clique
   std::vector<uint32_t> counted(cliques);
   for (size_t rank = 0; rank < ranks; ++rank) {
     TILEWRIGHT_ASSIGN(size_t mine, unroller.kindOf(static_cast<int64_t>(rank), maxEvents));
-    kind[rank] = static_cast<uint32_t>(mine);
+    kinds[rank] = static_cast<uint32_t>(mine);
     const Unrolled &unrolled = unroller.kinds()[mine];
     events += static_cast<int64_t>(unrolled.events.size());
     if (events > maxEvents)
@@ -61,7 +65,7 @@ Status Instances::prepare(int64_t maxEvents) {
     if (mine == startsOf.size()) {
       std::vector<uint32_t> &starts = startsOf.emplace_back(cliques);
       for (const Unrolled::Event &event : unrolled.events)
-        starts[tree.plan.sites[event.site].clique] += !event.isDone;
+        starts[places[event.site].clique] += !event.isDone;
       slotCount = std::max<size_t>(slotCount, unrolled.slots);
     }
     // How many exchanges each group has is what its busiest member issues.
@@ -69,9 +73,8 @@ Status Instances::prepare(int64_t maxEvents) {
       if (const uint32_t group = groupOf[clique * ranks + rank]; group != nobody)
         counted[groups[group].clique] += startsOf[mine][clique];
     for (size_t clique = 0; clique < cliques; ++clique)
-      if (const uint32_t group = groupOf[clique * ranks + rank]; group != nobody) {
+      if (const uint32_t group = groupOf[clique * ranks + rank]; group != nobody)
         groups[group].count = std::max(groups[group].count, counted[groups[group].clique]);
-      }
     std::fill(counted.begin(), counted.end(), 0);
   }
   uint32_t total = 0;
@@ -83,13 +86,18 @@ Status Instances::prepare(int64_t maxEvents) {
   for (uint32_t group = 0; group < groups.size(); ++group)
     for (uint32_t i = 0; i < groups[group].count; ++i)
       states[groups[group].base + i].group = group;
-  at.resize(ranks);
-  waitsFor.assign(ranks, nobody);
-  issued.resize(ranks * cliques);
-  head.assign(ranks * lanes, nobody);
-  tail.assign(ranks * lanes, nobody);
-  slots.resize(ranks * slotCount);
-  firstDone.assign(tree.plan.sites.size(), nobody);
+  // Whole cache lines, so that a rank's state is in as few as possible.
+  stride = (groupIn(0) + cliques + 15) / 16 * 16;
+  blocks.assign(ranks * stride, 0);
+  for (uint32_t rank = 0; rank < ranks; ++rank) {
+    uint32_t *block = blockOf(rank);
+    block[waitsFor] = nobody;
+    block[kind] = kinds[rank];
+    std::fill_n(block + heads, 2 * lanes, nobody);
+    for (PlanIndex clique = 0; clique < cliques; ++clique)
+      block[groupIn(clique)] = groupOf[clique * ranks + rank];
+  }
+  firstDone.assign(places.size(), nobody);
   unfinished = ranks;
   return Status();
 }
@@ -107,77 +115,79 @@ Status Instances::run(int64_t maxEvents) {
 }
 
 void Instances::advance(uint32_t rank) {
-  const std::vector<Unrolled::Event> &events = unroller.kinds()[kind[rank]].events;
-  for (; at[rank] < events.size(); ++at[rank]) {
-    const Unrolled::Event &event = events[at[rank]];
-    const uint32_t group = groupOf[tree.plan.sites[event.site].clique * ranks + rank];
+  const std::vector<Unrolled::Event> &events = programOf(rank).events;
+  uint32_t *block = blockOf(rank);
+  for (; block[at] < events.size(); ++block[at]) {
+    const Unrolled::Event &event = events[block[at]];
+    const uint32_t group = block[groupIn(places[event.site].clique)];
     if (group == nobody)
       continue;
-    ++passed;
     if (!event.isDone) {
-      issue(rank, event, groups[group]);
-      continue;
+      issue(block, event, groups[group]);
+    } else if (const uint32_t mine = block[slotAt(event.slot) + instance];
+               !states[mine].isComplete) {
+      block[waitsFor] = mine;
+      return;
     }
-    const uint32_t instance = slots[rank * slotCount + event.slot].instance;
-    if (states[instance].isComplete)
-      continue;
-    --passed;
-    waitsFor[rank] = instance;
-    return;
+    ++passed;
   }
   --unfinished;
 }
 
-void Instances::issue(uint32_t rank, const Unrolled::Event &event, const Group &group) {
-  const Site &site = tree.plan.sites[event.site];
-  const uint32_t instance = group.base + issued[rank * tree.plan.cliques.size() + group.clique]++;
-  State &state = states[instance];
+void Instances::issue(uint32_t *block, const Unrolled::Event &issued, const Group &group) {
+  const Place &place = places[issued.site];
+  const uint32_t number = group.base + block[issuedIn(group.clique)]++;
+  State &state = states[number];
   if (!state.isIssued)
-    state.meeting = site.meeting;
-  state.isMixed |= state.meeting != site.meeting;
+    state.meeting = place.meeting;
+  state.isMixed |= state.meeting != place.meeting;
   state.isIssued = true;
-  slots[rank * slotCount + event.slot] = {instance, nobody, at[rank]};
-  uint32_t &first = head[rank * lanes + site.lane], &last = tail[rank * lanes + site.lane];
+  uint32_t *slot = block + slotAt(issued.slot);
+  slot[instance] = number;
+  slot[next] = nobody;
+  slot[event] = block[at];
+  uint32_t &first = block[heads + place.lane], &last = block[tails() + place.lane];
   if (first != nobody) {
-    slots[rank * slotCount + last].next = event.slot;
-    last = event.slot;
+    block[slotAt(last) + next] = issued.slot;
+    last = issued.slot;
     return;
   }
-  first = last = event.slot;
-  arrive(instance);
+  first = last = issued.slot;
+  arrive(number);
 }
 
-void Instances::arrive(uint32_t instance) {
+void Instances::arrive(uint32_t first) {
   // Completing one brings others to the head of their lanes; a list instead of recursion.
-  arriving.push_back(instance);
+  arriving.push_back(first);
   while (!arriving.empty()) {
-    const uint32_t next = arriving.back();
+    const uint32_t number = arriving.back();
     arriving.pop_back();
-    State &state = states[next];
+    State &state = states[number];
     if (++state.arrived == groups[state.group].size && !state.isMixed)
-      complete(next);
+      complete(number);
   }
 }
 
-void Instances::complete(uint32_t instance) {
-  states[instance].isComplete = true;
-  const Group &group = groupAt(instance);
+void Instances::complete(uint32_t number) {
+  states[number].isComplete = true;
+  const Group &group = groupAt(number);
   for (uint32_t i = 0; i < group.size; ++i) {
     const uint32_t rank = members[group.first + i];
+    uint32_t *block = blockOf(rank);
     // It is at the head of one of the rank's lanes.
-    uint32_t *first = &head[rank * lanes];
-    while (*first == nobody || slots[rank * slotCount + *first].instance != instance)
+    uint32_t *first = block + heads;
+    while (*first == nobody || block[slotAt(*first) + instance] != number)
       ++first;
-    const Slot &slot = slots[rank * slotCount + *first];
+    const uint32_t *slot = block + slotAt(*first);
     if (i == 0) {
-      uint32_t &order = firstDone[unroller.kinds()[kind[rank]].events[slot.event].site];
+      uint32_t &order = firstDone[programOf(rank).events[slot[event]].site];
       order = std::min(order, completions++);
     }
-    *first = slot.next;
-    if (slot.next != nobody)
-      arriving.push_back(slots[rank * slotCount + slot.next].instance);
-    if (waitsFor[rank] == instance) {
-      waitsFor[rank] = nobody;
+    *first = slot[next];
+    if (slot[next] != nobody)
+      arriving.push_back(block[slotAt(slot[next]) + instance]);
+    if (block[waitsFor] == number) {
+      block[waitsFor] = nobody;
       ready.push_back(rank);
     }
   }

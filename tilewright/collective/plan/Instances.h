@@ -93,18 +93,15 @@ private:
     bool isIssued = false, isMixed = false, isComplete = false;
   };
   /// An exchange that a rank has issued and that has not left its lane.
-  struct Slot {
-    uint32_t instance = nobody, next = nobody, event = 0;
-  };
   struct Issue {
     uint32_t rank, slot, head; // the instance at the head of the lane
   };
   static constexpr uint32_t nobody = ~uint32_t(0);
 
-  void makeGroups();
+  std::vector<uint32_t> makeGroups();
   Status prepare(int64_t maxEvents);
   void advance(uint32_t rank);
-  void issue(uint32_t rank, const Unrolled::Event &event, const Group &group);
+  void issue(uint32_t *block, const Unrolled::Event &event, const Group &group);
   void arrive(uint32_t instance);
   void complete(uint32_t instance);
   const Group &groupAt(uint32_t instance) const { return groups[states[instance].group]; }
@@ -117,20 +114,32 @@ private:
   findMissed(const std::vector<std::pair<uint32_t, Issue>> &all) const;
   Counterexample findCircle(const std::vector<std::pair<uint32_t, Issue>> &all) const;
 
+  /// What one rank has, in one place of memory: a run goes from rank to rank all the time.
+  uint32_t *blockOf(uint32_t rank) { return blocks.data() + rank * stride; }
+  const uint32_t *blockOf(uint32_t rank) const { return blocks.data() + rank * stride; }
+  enum Field : size_t { at, waitsFor, kind, heads }; // heads of lanes, then the rest
+  size_t tails() const { return heads + lanes; }
+  size_t slotAt(uint32_t slot) const { return heads + 2 * lanes + slot * slotFields; }
+  size_t issuedIn(PlanIndex clique) const { return slotAt(0) + slotCount * slotFields + clique; }
+  size_t groupIn(PlanIndex clique) const { return issuedIn(0) + cliques + clique; }
+  enum SlotField : size_t { instance, next, event, slotFields };
+  const Unrolled &programOf(uint32_t rank) const { return unroller.kinds()[blockOf(rank)[kind]]; }
+
   const ProgramTree &tree;
   Unroller &unroller;
-  const size_t ranks;
-  size_t lanes = 1, slotCount = 1;
-  std::vector<uint32_t> groupOf; // [clique * ranks + rank]
+  const size_t ranks, cliques;
+  size_t lanes = 1, slotCount = 1, stride = 0;
+  std::vector<uint32_t> blocks;
+  struct Place { // what is needed of a site
+    PlanIndex clique;
+    uint32_t meeting, lane;
+  };
+  std::vector<Place> places; // by site
   std::vector<Group> groups;
   std::vector<uint32_t> members;
-  std::vector<uint32_t> kind, at, waitsFor; // by rank
-  std::vector<uint32_t> issued;             // [rank * cliques + clique]
-  std::vector<uint32_t> head, tail;         // slots, [rank * lanes + lane]
-  std::vector<Slot> slots;                  // [rank * slotCount + slot]
-  std::vector<State> states;                // by instance
-  std::vector<uint32_t> ready, arriving;    // ranks; instances
-  std::vector<uint32_t> firstDone;          // by site: which completion was its first
+  std::vector<State> states;             // by instance
+  std::vector<uint32_t> ready, arriving; // ranks; instances
+  std::vector<uint32_t> firstDone;       // by site: which completion was its first
   uint32_t completions = 0;
   size_t unfinished = 0;
   int64_t passed = 0;

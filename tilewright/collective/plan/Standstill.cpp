@@ -12,10 +12,11 @@ std::vector<std::pair<uint32_t, Instances::Issue>> Instances::issues() const {
   std::vector<std::pair<uint32_t, Issue>> all;
   for (uint32_t rank = 0; rank < ranks; ++rank)
     for (size_t lane = 0; lane < lanes; ++lane) {
-      const uint32_t first = head[rank * lanes + lane];
-      for (uint32_t slot = first; slot != nobody; slot = slots[rank * slotCount + slot].next)
-        all.push_back({slots[rank * slotCount + slot].instance,
-                       {rank, slot, slots[rank * slotCount + first].instance}});
+      const uint32_t *block = blockOf(rank);
+      const uint32_t first = block[heads + lane];
+      for (uint32_t slot = first; slot != nobody; slot = block[slotAt(slot) + next])
+        all.push_back(
+            {block[slotAt(slot) + instance], {rank, slot, block[slotAt(first) + instance]}});
     }
   std::sort(all.begin(), all.end(), [](const auto &a, const auto &b) {
     return std::pair(a.first, a.second.rank) < std::pair(b.first, b.second.rank);
@@ -23,16 +24,12 @@ std::vector<std::pair<uint32_t, Instances::Issue>> Instances::issues() const {
   return all;
 }
 
-PlanIndex Instances::siteOf(const Issue &issue) const {
-  return unroller.kinds()[kind[issue.rank]]
-      .events[slots[issue.rank * slotCount + issue.slot].event]
-      .site;
-}
+PlanIndex Instances::siteOf(const Issue &issue) const { return waitOf(issue, 0).site; }
 
 Wait Instances::waitOf(const Issue &issue, int64_t forRank) const {
-  const Unrolled::Event &event =
-      unroller.kinds()[kind[issue.rank]].events[slots[issue.rank * slotCount + issue.slot].event];
-  return {issue.rank, event.site, unroller.turns(event.turns), forRank};
+  const Unrolled::Event &begun =
+      programOf(issue.rank).events[blockOf(issue.rank)[slotAt(issue.slot) + event]];
+  return {issue.rank, begun.site, unroller.turns(begun.turns), forRank};
 }
 
 /// The choices that brought a rank to an exchange.
@@ -83,19 +80,19 @@ std::optional<Counterexample>
 Instances::findMissed(const std::vector<std::pair<uint32_t, Issue>> &all) const {
   std::optional<Counterexample> found;
   for (size_t begin = 0, end; begin < all.size(); begin = end) {
-    const uint32_t instance = all[begin].first;
+    const uint32_t number = all[begin].first;
     std::set<uint32_t> came;
-    for (end = begin; end < all.size() && all[end].first == instance; ++end)
+    for (end = begin; end < all.size() && all[end].first == number; ++end)
       came.insert(all[end].second.rank);
-    const Group &group = groupAt(instance);
+    const Group &group = groupAt(number);
     for (uint32_t i = 0; i < group.size; ++i) {
       const uint32_t member = members[group.first + i];
-      if (came.contains(member) || at[member] < unroller.kinds()[kind[member]].events.size())
+      if (came.contains(member) || blockOf(member)[at] < programOf(member).events.size())
         continue;
       // Best somebody who waits for this very exchange.
       for (size_t j = begin; j < end; ++j) {
         const Issue &issue = all[j].second;
-        const bool isWaiting = waitsFor[issue.rank] == instance;
+        const bool isWaiting = blockOf(issue.rank)[waitsFor] == number;
         if (found && !isWaiting)
           continue;
         found = {Counterexample::Reason::missed, {waitOf(issue, member)}, {}};
@@ -126,14 +123,14 @@ Counterexample Instances::findCircle(const std::vector<std::pair<uint32_t, Issue
   }
   std::vector<std::vector<Edge>> edges(instanceOf.size());
   for (uint32_t node = 0; node < instanceOf.size(); ++node) {
-    const uint32_t instance = instanceOf[node];
-    const Group &group = groupAt(instance);
+    const uint32_t number = instanceOf[node];
+    const Group &group = groupAt(number);
     for (uint32_t i = 0; i < group.size; ++i) {
       const uint32_t member = members[group.first + i];
-      const auto mine = issueOf.find(uint64_t(member) << 32 | instance);
+      const auto mine = issueOf.find(uint64_t(member) << 32 | number);
       const uint32_t before =
-          mine == issueOf.end() ? waitsFor[member] : all[mine->second].second.head;
-      if (before == nobody || before == instance)
+          mine == issueOf.end() ? blockOf(member)[waitsFor] : all[mine->second].second.head;
+      if (before == nobody || before == number)
         continue;
       const uint32_t to = nodeOf.at(before);
       if (std::none_of(edges[node].begin(), edges[node].end(),
