@@ -1,4 +1,4 @@
-// KeyValueStore: what processes of a job tell each other before they have a connection.
+// KeyValueStore: where processes that do not know each other yet leave notes.
 #ifndef TILEWRIGHT_COLLECTIVE_KEYVALUESTORE_H
 #define TILEWRIGHT_COLLECTIVE_KEYVALUESTORE_H
 
@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -14,26 +15,27 @@
 
 namespace tilewright::collective {
 
-/// A moment after which nobody waits any more.
+/// When a wait ends, whatever happened. Every wait here has one.
 using Deadline = std::chrono::steady_clock::time_point;
+inline Deadline after(std::chrono::nanoseconds patience) {
+  return std::chrono::steady_clock::now() + patience;
+}
 
-/// Shared by all processes of a job; JAX's coordination service through PJRT's callbacks, or
-/// another. Keys are text, values bytes; a key is written once and stays. Thread-safe.
+/// Small values under names, seen by all processes of a job. Its three calls are those of PJRT's
+/// callbacks, so that of JAX fits as it is. A key is written once. Thread-safe.
 class KeyValueStore {
 public:
   virtual ~KeyValueStore() = default;
-
-  /// - alreadyExists: the key has a value.
   virtual Status put(std::string_view key, std::string_view value) = 0;
-  /// Waits for somebody to put it. PJRT counts whole milliseconds: at least one is asked for.
-  ///  - deadlineExceeded: nobody did.
+  /// Waits for the key.
+  ///  - deadlineExceeded: nobody wrote it in time.
   virtual Result<std::string> get(std::string_view key, Deadline deadline) = 0;
-  /// What is there now; nothing if there is none.
+  /// The value, or nothing if there is none yet.
   virtual Result<std::optional<std::string>> tryGet(std::string_view key) = 0;
 };
 
-/// Between threads of one process: for tests, and for jobs of one process.
-class InMemoryKeyValueStore final : public KeyValueStore {
+/// Between the threads of one process.
+class MemoryKeyValueStore final : public KeyValueStore {
 public:
   Status put(std::string_view key, std::string_view value) override;
   Result<std::string> get(std::string_view key, Deadline deadline) override;
@@ -41,8 +43,22 @@ public:
 
 private:
   std::mutex mutex;
-  std::condition_variable changed;
+  std::condition_variable written;
   std::map<std::string, std::string, std::less<>> values; // guarded by mutex
+};
+
+/// Between processes that share a directory: a file for each key, moved into place when it is
+/// whole. The caller makes the directory and removes it.
+class DirectoryKeyValueStore final : public KeyValueStore {
+public:
+  explicit DirectoryKeyValueStore(std::string directory) : directory(std::move(directory)) {}
+  Status put(std::string_view key, std::string_view value) override;
+  Result<std::string> get(std::string_view key, Deadline deadline) override;
+  Result<std::optional<std::string>> tryGet(std::string_view key) override;
+
+private:
+  std::string pathOf(std::string_view key) const;
+  const std::string directory;
 };
 
 } // namespace tilewright::collective

@@ -31,6 +31,7 @@ TEST(VerifyAgainstExhaustive, SameVerdictAndEveryCounterexampleReplays) {
       continue;
     }
     ++judged;
+    ASSERT_FALSE(judge->hasRace) << "seed " << seed;
     combinations += judge->combinations;
     states += judge->states;
     auto verdict = verify(plan);

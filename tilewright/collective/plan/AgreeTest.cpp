@@ -25,7 +25,7 @@ CommPlan planOf(int64_t processes) {
 /// What each process is told; those in `absent` never come.
 std::vector<Status> agreeAll(const std::vector<CommPlan> &plans, std::chrono::milliseconds patience,
                              std::vector<size_t> absent = {}) {
-  InMemoryKeyValueStore store;
+  MemoryKeyValueStore store;
   std::vector<Status> told(plans.size());
   std::vector<std::thread> threads;
   const Deadline deadline = std::chrono::steady_clock::now() + patience;
@@ -66,7 +66,7 @@ TEST(Agree, AnotherPlanIsRefusedByAllWithBothFingerprintsAndBothSites) {
 
 TEST(Agree, WhoDoesNotComeIsNamed) {
   for (size_t absent : {5, 1}) {
-    const std::vector<Status> told = agreeAll(std::vector(6, planOf(6)), 600ms, {absent});
+    const std::vector<Status> told = agreeAll(std::vector(6, planOf(6)), 1500ms, {absent});
     for (size_t i = 0; i < told.size(); ++i)
       if (i != absent) {
         EXPECT_EQ(told[i].error(), Error::keyValueMissing);
@@ -76,22 +76,6 @@ TEST(Agree, WhoDoesNotComeIsNamed) {
   for (const Status &status : agreeAll(std::vector(2, planOf(2)), 100ms, {0}))
     if (!status.isOk())
       EXPECT_THAT(status.message(), HasSubstr("waited for process 0 to publish"));
-}
-
-TEST(KeyValueStore, AKeyIsWrittenOnceAndWaitedForUntilTheDeadline) {
-  InMemoryKeyValueStore store;
-  EXPECT_FALSE(store.tryGet("a")->has_value());
-  EXPECT_EQ(store.get("a", std::chrono::steady_clock::now() + 1ms).takeStatus().code(),
-            Code::deadlineExceeded);
-  EXPECT_TRUE(store.put("a", std::string_view("1\0z", 3)).isOk());
-  EXPECT_EQ(store.put("a", "2").code(), Code::alreadyExists);
-  EXPECT_EQ(**store.tryGet("a"), std::string_view("1\0z", 3));
-  std::thread later([&] {
-    std::this_thread::sleep_for(5ms);
-    EXPECT_TRUE(store.put("b", "3").isOk());
-  });
-  EXPECT_EQ(*store.get("b", std::chrono::steady_clock::now() + 20s), "3");
-  later.join();
 }
 
 } // namespace

@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <set>
-#include <unordered_set>
 
 namespace tilewright::collective {
 namespace {
@@ -168,14 +167,15 @@ public:
   /// False if there are too many states. Ends are states in which nothing can happen.
   bool explore(size_t maxStates) {
     std::vector<State> stack = {State()};
-    std::unordered_set<State, Hash> seen = {stack[0]};
+    StateSet seen;
+    seen.insert(stack[0]);
     while (!stack.empty()) {
       const State state = stack.back();
       stack.pop_back();
       bool isEnd = true;
       auto visit = [&](const State &next) {
         isEnd = false;
-        if (seen.insert(next).second)
+        if (seen.insert(next))
           stack.push_back(next);
       };
       for (size_t rank = 0; rank < programs.size(); ++rank) {
@@ -231,13 +231,40 @@ private:
     uint64_t complete = 0;          // exchanges
     bool operator==(const State &) const = default;
   };
-  struct Hash {
-    size_t operator()(const State &state) const {
-      const uint64_t mixed =
-          (std::bit_cast<uint64_t>(state.at) ^ (state.complete << 7)) * 0x9E3779B97F4A7C15u +
-          state.complete;
-      return mixed ^ mixed >> 31;
+  /// Open addressing: most of the time of a judgement is spent here.
+  class StateSet {
+  public:
+    /// Whether it is new.
+    bool insert(const State &state) {
+      if (++count * 2 > table.size())
+        grow();
+      return put(state) || (--count, false);
     }
+    size_t size() const { return count; }
+
+  private:
+    bool put(const State &state) {
+      uint64_t hash = std::bit_cast<uint64_t>(state.at) * 0x9E3779B97F4A7C15u;
+      hash = (hash ^ hash >> 32 ^ state.complete) * 0xD6E8FEB86659FD93u;
+      for (size_t i = hash >> 32;; ++i) {
+        std::optional<State> &place = table[i & (table.size() - 1)];
+        if (!place) {
+          place = state;
+          return true;
+        }
+        if (*place == state)
+          return false;
+      }
+    }
+    void grow() {
+      std::vector<std::optional<State>> old(table.empty() ? 64 : table.size() * 4);
+      old.swap(table);
+      for (const std::optional<State> &state : old)
+        if (state)
+          put(*state);
+    }
+    std::vector<std::optional<State>> table;
+    size_t count = 0;
   };
   struct Exchange {
     std::vector<int64_t> group;
@@ -337,8 +364,9 @@ std::optional<ExhaustiveVerdict> runExhaustively(const CommPlan &plan,
     if (++verdict.combinations > limits.combinations)
       return std::nullopt;
     Machine machine(plan, programs);
-    if (isTooLarge(programs, machine) || !machine.explore(limits.states) || machine.hasRace())
+    if (isTooLarge(programs, machine) || !machine.explore(limits.states - verdict.states))
       return std::nullopt;
+    verdict.hasRace |= machine.hasRace();
     verdict.states += machine.states;
     verdict.canStandStill |= machine.standsStill();
     while (!digits.empty() && digits.back().first + 1 == digits.back().second)

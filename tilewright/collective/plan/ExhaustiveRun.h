@@ -12,16 +12,18 @@ namespace tilewright::collective {
 
 struct ExhaustiveLimits {
   size_t combinations = 400; // of choices
-  size_t states = 20'000;    // of one combination
+  size_t states = 10'000;    // of all combinations
   uint32_t turns = 2;        // of a loop that only the run knows
 };
 
 struct ExhaustiveVerdict {
   bool canStandStill = false;
+  /// Where a run ends depended on who was faster, which the meaning says it does not.
+  bool hasRace = false;
   size_t combinations = 0, states = 0;
 };
 
-/// Nothing if a limit is reached, or if the meaning turned out to have a race, which it must not.
+/// Nothing if a limit is reached.
 std::optional<ExhaustiveVerdict> runExhaustively(const CommPlan &plan,
                                                  const ExhaustiveLimits &limits = {});
 

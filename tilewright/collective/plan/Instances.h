@@ -27,10 +27,10 @@ struct Unrolled {
 class Unroller {
 public:
   /// `fixed` are branches of the run that are decided, at their turns. Loops are run as often as
-  /// it takes to find out whether ranks stand still; with `isWhole` as often as the plan says, if
-  /// it does, so that they stand where a run would.
+  /// it takes to find out whether ranks stand still. With `mostTurns` they are run as a run could:
+  /// as often as the plan says, if it does, and else at most so often.
   Unroller(const ProgramTree &tree, const std::vector<std::vector<PlanIndex>> &meetings,
-           std::vector<Choice> fixed, bool isWhole);
+           std::vector<Choice> fixed, std::optional<int64_t> mostTurns);
 
   /// What `rank` does, and the same object for ranks that do the same.
   ///  - commUnproven: more than `maxEvents`.
@@ -44,7 +44,8 @@ private:
   void unroll(const std::vector<ProgramTree::Item> &items, int64_t rank, Unrolled &into);
   void unrollGuard(PlanIndex guard, int64_t rank, Unrolled &into);
   int64_t countEvents(const std::vector<ProgramTree::Item> &items, int64_t rank) const;
-  void chooseTurns(const std::vector<std::vector<PlanIndex>> &meetings, bool isWhole);
+  void chooseTurns(const std::vector<std::vector<PlanIndex>> &meetings,
+                   std::optional<int64_t> mostTurns);
 
   const ProgramTree &tree;
   const std::vector<Choice> fixed;

@@ -8,7 +8,7 @@
 namespace tilewright::collective {
 
 Unroller::Unroller(const ProgramTree &tree, const std::vector<std::vector<PlanIndex>> &meetings,
-                   std::vector<Choice> fixedChoices, bool isWhole)
+                   std::vector<Choice> fixedChoices, std::optional<int64_t> mostTurns)
     : tree(tree), fixed(std::move(fixedChoices)), slotOfSite(tree.plan.sites.size()) {
   for (PlanIndex i = 0; i < tree.plan.guards.size(); ++i) {
     const bool isFixed = std::any_of(fixed.begin(), fixed.end(),
@@ -16,7 +16,7 @@ Unroller::Unroller(const ProgramTree &tree, const std::vector<std::vector<PlanIn
     if (!tree.plan.guards[i].choices.empty() || isFixed)
       deciding.push_back(i);
   }
-  chooseTurns(meetings, isWhole);
+  chooseTurns(meetings, mostTurns);
 }
 
 /// A loop around which no rank decides anything is run through once: whoever runs it does all of
@@ -27,7 +27,8 @@ Unroller::Unroller(const ProgramTree &tree, const std::vector<std::vector<PlanIn
 /// exchange twice (what lies between can be left out, the rest done so many turns earlier), so
 /// as many turns as the body has exchanges, and one, show it. That holds if all places of the
 /// exchanges are inside; if not, turns are counted against each other, and all are run.
-void Unroller::chooseTurns(const std::vector<std::vector<PlanIndex>> &meetings, bool isWhole) {
+void Unroller::chooseTurns(const std::vector<std::vector<PlanIndex>> &meetings,
+                           std::optional<int64_t> mostTurns) {
   const CommPlan &plan = tree.plan;
   loopTurns.assign(plan.guards.size(), 1);
   std::vector<int64_t> exchanges(plan.guards.size());
@@ -54,7 +55,9 @@ void Unroller::chooseTurns(const std::vector<std::vector<PlanIndex>> &meetings, 
       isDecided |= !plan.guards[around].choices.empty();
     int64_t turns = isDecided ? exchanges[i] + 1 : 1;
     if (guard.tripCount >= 0)
-      turns = isWhole || isOpen[i] ? guard.tripCount : std::min(turns, guard.tripCount);
+      turns = mostTurns || isOpen[i] ? guard.tripCount : std::min(turns, guard.tripCount);
+    else if (mostTurns)
+      turns = std::min(turns, *mostTurns);
     loopTurns[i] = turns;
   }
 }

@@ -28,17 +28,23 @@ const Choice *findConflict(const CommPlan &plan, const Counterexample &found) {
 class Cases {
 public:
   Cases(const ProgramTree &tree, const std::vector<std::vector<PlanIndex>> &meetings,
-        const VerifyOptions &options, bool isWhole = false)
-      : tree(tree), meetings(meetings), options(options), isWhole(isWhole) {}
+        const VerifyOptions &options)
+      : tree(tree), meetings(meetings), options(options) {}
 
-  /// The verdict; a counterexample as a run would show it, if that is not too long.
+  /// The verdict; a counterexample as a run would show it, with as few turns as it takes, if that
+  /// is not too long.
   Result<Verdict> judge() {
     TILEWRIGHT_ASSIGN(Verdict verdict, run({}));
     if (std::holds_alternative<Proof>(verdict))
       return verdict;
-    Result<Verdict> whole = Cases(tree, meetings, options, /*isWhole=*/true).run({});
-    if (whole.isOk() && std::holds_alternative<Counterexample>(*whole))
-      return whole;
+    for (mostTurns = 1; *mostTurns < 1 << 10; mostTurns = *mostTurns * 2) {
+      cases = 0;
+      Result<Verdict> shown = run({});
+      if (!shown.isOk())
+        break;
+      if (std::holds_alternative<Counterexample>(*shown))
+        return shown;
+    }
     return verdict;
   }
 
@@ -51,7 +57,7 @@ private:
                  " combinations of branches would have to be tried, because ranks come to "
                  "collectives from different places and branches between exclude each "
                  "other"));
-    Unroller unroller(tree, meetings, fixed, isWhole);
+    Unroller unroller(tree, meetings, fixed, mostTurns);
     Instances instances(tree, unroller);
     TILEWRIGHT_TRY(instances.run(options.maxEvents));
     if (instances.isOver())
@@ -78,7 +84,7 @@ private:
   const ProgramTree &tree;
   const std::vector<std::vector<PlanIndex>> &meetings;
   const VerifyOptions &options;
-  const bool isWhole;
+  std::optional<int64_t> mostTurns;
   int64_t cases = 0;
 };
 
