@@ -22,16 +22,16 @@ protected:
     Job &job = **made;
     const std::vector<Status> ends = runRanks(job, ranks, [&](Communicator &rank) {
       for (const Case &test : cases) {
-        TILEWRIGHT_TRY(tryCase(rank, test));
-        if (std::byte *shared = job.allocate(rank.rank(), 1)) {
-          TILEWRIGHT_TRY(
-              tryCase(rank, test, [&](size_t bytes) { return job.allocate(rank.rank(), bytes); }));
+        const Trial trial(test, rank.rank(), ranks);
+        TILEWRIGHT_TRY(trial.run(rank));
+        auto allocate = [&](size_t bytes) { return job.allocate(rank.rank(), bytes); };
+        if (allocate(1)) {
+          TILEWRIGHT_TRY(trial.run(rank, allocate));
           // Operands that others can see and results that they cannot.
           bool isShared = false;
-          TILEWRIGHT_TRY(tryCase(rank, test, [&](size_t bytes) {
-            return (isShared = !isShared) ? job.allocate(rank.rank(), bytes) : nullptr;
+          TILEWRIGHT_TRY(trial.run(rank, [&](size_t bytes) {
+            return (isShared = !isShared) ? allocate(bytes) : nullptr;
           }));
-          static_cast<void>(shared);
         }
       }
       return Status();

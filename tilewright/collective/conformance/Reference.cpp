@@ -210,9 +210,15 @@ Bytes expected(const Case &test, int64_t rank, int64_t ranks, size_t tensor) {
   return out;
 }
 
-Status tryCase(Communicator &communicator, const Case &test,
-               const std::function<std::byte *(size_t)> &allocate) {
-  const int64_t rank = communicator.rank(), ranks = communicator.size();
+Trial::Trial(const Case &test, int64_t rank, int64_t ranks) : test(test), rank(rank), ranks(ranks) {
+  for (size_t t = 0; t < test.tensors; ++t) {
+    operands.push_back(operandOf(test, rank, t));
+    results.push_back(expected(test, rank, ranks, t));
+  }
+}
+
+Status Trial::run(Communicator &communicator,
+                  const std::function<std::byte *(size_t)> &allocate) const {
   const auto members =
       test.kind == Kind::permute
           ? 1
@@ -232,12 +238,10 @@ Status tryCase(Communicator &communicator, const Case &test,
   call.splitDimension = test.splitDimension;
   call.name = nameOf(test.kind);
   call.place = "train.py:41";
-  std::vector<Bytes> before;
   for (size_t t = 0; t < test.tensors; ++t) {
-    before.push_back(operandOf(test, rank, t));
     Tensor tensor{test.element, test.dims, resultDims(test, members), nullptr, nullptr};
-    std::byte *in = memory(before[t].size());
-    std::copy(before[t].begin(), before[t].end(), in);
+    std::byte *in = memory(operands[t].size());
+    std::copy(operands[t].begin(), operands[t].end(), in);
     const size_t bytes = static_cast<size_t>(elements(tensor.outDims)) * storageBytes(test.element);
     tensor.in = in;
     tensor.out = test.isInPlace ? in : memory(bytes);
@@ -247,7 +251,7 @@ Status tryCase(Communicator &communicator, const Case &test,
   }
   TILEWRIGHT_TRY(communicator.run(call));
   for (size_t t = 0; t < test.tensors; ++t) {
-    const Bytes right = expected(test, rank, ranks, t);
+    const Bytes &right = results[t];
     const Tensor &tensor = call.tensors[t];
     for (size_t i = 0; i < right.size(); ++i)
       if (tensor.out[i] != right[i])
@@ -255,7 +259,7 @@ Status tryCase(Communicator &communicator, const Case &test,
                       concat("rank ", rank, " of ", ranks, ", ", test.text(), ": byte ", i,
                              " of result ", t, " is ", static_cast<int>(tensor.out[i]), ", not ",
                              static_cast<int>(right[i])));
-    if (!test.isInPlace && !std::equal(before[t].begin(), before[t].end(), tensor.in))
+    if (!test.isInPlace && !std::equal(operands[t].begin(), operands[t].end(), tensor.in))
       return Status(Code::internal,
                     concat("rank ", rank, ", ", test.text(), ": the operand ", t, " was changed"));
   }

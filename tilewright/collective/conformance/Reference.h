@@ -38,10 +38,19 @@ Dims resultDims(const Case &test, int64_t members);
 /// What rank `rank` must get, by StableHLO's definition, one element after the other.
 Bytes expected(const Case &test, int64_t rank, int64_t ranks, size_t tensor);
 
-/// Runs one case on one rank and compares bit by bit. `allocate` gives memory, or null for the
-/// heap's.
-Status tryCase(Communicator &communicator, const Case &test,
-               const std::function<std::byte *(size_t)> &allocate = {});
+/// A case as one rank meets it.
+class Trial {
+public:
+  Trial(const Case &test, int64_t rank, int64_t ranks);
+  /// Runs it and compares bit by bit. `allocate` gives memory, or null for the heap's.
+  Status run(Communicator &communicator,
+             const std::function<std::byte *(size_t)> &allocate = {}) const;
+
+private:
+  const Case &test;
+  const int64_t rank, ranks;
+  std::vector<Bytes> operands, results; // by tensor
+};
 
 } // namespace tilewright::collective::conformance
 
