@@ -56,8 +56,12 @@ Lane &Driver::laneOf(const Clique &members, uint64_t salt) {
 struct Entry {
   Communicator::Ticket ticket = 0;
   Lane *lane = nullptr;
-  Call owned; // if the caller's may go away, and so may its text
-  std::string ownedText;
+  /// If the caller's may go away.
+  struct Copy {
+    Call call;
+    std::string text;
+  };
+  std::unique_ptr<Copy> owned;
   Turn turn;
   std::unique_ptr<Operation> operation; // once it is its turn
   bool isDone = false;
@@ -71,16 +75,16 @@ Driver::~Driver() = default;
 Driver::Ticket Driver::start(Lane &lane, const Turn &turn) {
   auto entry = std::make_unique<Entry>();
   entry->lane = &lane;
-  entry->owned = *turn.call;
+  entry->owned = std::make_unique<Entry::Copy>(Entry::Copy{*turn.call, std::string(turn.text)});
   entry->turn = turn;
-  entry->turn.call = &entry->owned;
-  entry->ownedText = turn.text;
-  entry->turn.text = entry->ownedText;
+  entry->turn.call = &entry->owned->call;
+  entry->turn.text = entry->owned->text;
   Ticket ticket;
   {
     std::lock_guard lock(inboxMutex);
     ticket = entry->ticket = nextTicket++;
     inbox.push_back(std::move(entry));
+    hasMail.store(true, std::memory_order_release);
   }
   // Announces it, unless somebody is at it who will do so.
   if (std::unique_lock lock(driving, std::try_to_lock); lock)
@@ -98,10 +102,13 @@ void Driver::enqueue(Entry &entry) {
 }
 
 void Driver::admit() {
-  std::deque<std::unique_ptr<Entry>> fresh;
+  if (!hasMail.load(std::memory_order_acquire))
+    return;
+  std::vector<std::unique_ptr<Entry>> fresh;
   {
     std::lock_guard lock(inboxMutex);
     fresh.swap(inbox);
+    hasMail.store(false, std::memory_order_relaxed);
   }
   for (std::unique_ptr<Entry> &entry : fresh) {
     enqueue(*entry);
@@ -140,8 +147,6 @@ void Driver::advanceAll() {
 }
 
 bool Driver::help() {
-  if (waiting.load(std::memory_order_relaxed) > 0)
-    return false;
   std::unique_lock lock(driving, std::try_to_lock);
   if (!lock)
     return false;
@@ -207,7 +212,6 @@ Status Driver::wait(Entry &entry) {
 }
 
 Status Driver::finish(Ticket ticket) {
-  waiting.fetch_add(1, std::memory_order_relaxed);
   std::unique_lock lock(driving);
   admit();
   Status status;
@@ -224,7 +228,6 @@ Status Driver::finish(Ticket ticket) {
   }
   const bool isMore = !entries.empty();
   lock.unlock();
-  waiting.fetch_sub(1, std::memory_order_relaxed);
   if (isMore)
     wakeHelper();
   return status;
@@ -232,7 +235,6 @@ Status Driver::finish(Ticket ticket) {
 
 Status Driver::run(Lane &lane, const Turn &turn) {
   trace::Span span("collective", turn.call->name);
-  waiting.fetch_add(1, std::memory_order_relaxed);
   std::unique_lock lock(driving);
   admit();
   Entry entry;
@@ -243,7 +245,6 @@ Status Driver::run(Lane &lane, const Turn &turn) {
   if (!entry.isDone)
     std::erase(lane.queue, &entry);
   lock.unlock();
-  waiting.fetch_sub(1, std::memory_order_relaxed);
   return status;
 }
 
@@ -346,12 +347,18 @@ Result<DrivenRank::Known *> DrivenRank::known(const Call &call) {
   fresh.operation = call.reduction.operation;
   fresh.call.reduction.operation = fresh.operation;
   fresh.groups = *call.groups;
-  fresh.site = siteHash(call);
   fresh.text = describe(call);
+  fresh.turn.run = seat.run;
+  fresh.turn.site = siteHash(call);
+  fresh.turn.text = fresh.text;
+  for (const Tensor &tensor : call.tensors)
+    fresh.turn.bytes += inBytes(tensor);
+  if (!call.tensors.empty() && !call.reduction.isBody())
+    fresh.turn.combine = combineFor(call.reduction.operation, call.tensors[0].element);
   if (clique) {
     const auto mine = std::find(clique->begin(), clique->end(), seat.rank) - clique->begin();
     if (call.kind == Kind::permute)
-      fresh.source = sourceOf(call, *clique, static_cast<size_t>(mine));
+      fresh.turn.source = sourceOf(call, *clique, static_cast<size_t>(mine));
     if (!seat.members.empty())
       for (int64_t &member : *clique)
         member = seat.members[static_cast<size_t>(member)];
@@ -363,7 +370,7 @@ Result<DrivenRank::Known *> DrivenRank::known(const Call &call) {
 Result<Communicator::Ticket> DrivenRank::start(const Call &call) {
   TILEWRIGHT_ASSIGN(Known * known, this->known(call));
   if (known->lane)
-    return driver.start(*known->lane, known->turn(call, seat.run));
+    return driver.start(*known->lane, known->turnOf(call));
   receive({call, 0, 1, {}, {}}, std::nullopt);
   return alone.emplace_back(nextAlone++);
 }
@@ -375,7 +382,7 @@ Status DrivenRank::finish(Ticket ticket) {
 Status DrivenRank::run(const Call &call) {
   TILEWRIGHT_ASSIGN(Known * known, this->known(call));
   if (known->lane)
-    return driver.run(*known->lane, known->turn(call, seat.run));
+    return driver.run(*known->lane, known->turnOf(call));
   receive({call, 0, 1, {}, {}}, std::nullopt);
   return Status();
 }

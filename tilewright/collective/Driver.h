@@ -48,6 +48,8 @@ struct Turn {
   int64_t run = 0;
   uint64_t site = 0;            // siteHash() of the call
   std::string_view text;        // describe() of the call
+  size_t bytes = 0;             // of all operands
+  Combine combine = nullptr;    // of the first tensor, if it is reduced by an operation
   std::optional<size_t> source; // permute: the member whose operand comes
 };
 struct Entry; // one collective that was started; Driver.cpp
@@ -97,7 +99,7 @@ public:
   /// Forgets what is under way; its memory is not touched after this. True if there was something.
   bool drop(int64_t run);
 
-  /// For the helper: pushes everything on. False if nothing is under way, or somebody waits.
+  /// For the helper: pushes everything on. False if nothing is under way, or somebody is at it.
   bool help();
 
   /// Sets the engine's failure and tells the others. Does not wait.
@@ -141,9 +143,10 @@ protected:
 
 private:
   std::mutex inboxMutex;
-  std::deque<std::unique_ptr<Entry>> inbox; // guarded by inboxMutex
-  Ticket nextTicket = 1;                    // guarded by inboxMutex
-  std::atomic<int> waiting = 0;             // threads in finish() or run()
+  std::vector<std::unique_ptr<Entry>> inbox; // guarded by inboxMutex
+  std::atomic<bool> hasMail = false;         // the inbox is not empty
+  Ticket nextTicket = 1;                     // guarded by inboxMutex
+  std::atomic<int> waiting = 0;              // threads in finish() or run()
 
   std::mutex lanesMutex;
   std::unordered_map<uint64_t, Lane> lanes; // guarded by lanesMutex
@@ -191,10 +194,14 @@ private:
     std::string operation; // the call refers to it
     std::vector<std::vector<int64_t>> groups;
     Lane *lane = nullptr; // null: the rank takes no part
-    uint64_t site = 0;
     std::string text;
-    std::optional<size_t> source;
-    Turn turn(const Call &call, int64_t run) const { return {&call, run, site, text, source}; }
+    Turn turn; // without the call
+
+    Turn turnOf(const Call &call) const {
+      Turn copy = turn;
+      copy.call = &call;
+      return copy;
+    }
   };
   Result<Known *> known(const Call &call);
 

@@ -40,7 +40,9 @@ class ShmOperation final : public Operation {
 public:
   ShmOperation(Host &host, Lane &lane, const Turn &turn)
       : host(host), lane(lane), shared(static_cast<ShmLane &>(*lane.data)), turn(turn),
-        call(*turn.call), number(lane.sequence++), isWhole(fitsASlot()) {}
+        call(*turn.call), number(lane.sequence++), isWhole(fitsASlot()),
+        isSplit(call.kind == Kind::allReduce && !isWhole &&
+                (shared.members.size() > 2 || turn.bytes > mostOfAPair)) {}
   Result<bool> advance() override;
   bool isMissing(size_t member) const override;
 
@@ -57,6 +59,7 @@ private:
   void reach(uint64_t step);
   void wakeOthers();
   void see();
+  void sumSlots();
   Status work();
   Result<bool> afterFailures() const;
 
@@ -69,10 +72,18 @@ private:
   /// Operands are in the slots, which nobody changes before all have come to the next collective:
   /// nobody needs to wait at the end.
   const bool isWhole;
+  /// Each member of an all_reduce reduces a share. Two members read as much of each other either
+  /// way; alone they wait less, and the sums that they do twice cost little in the cache.
+  const bool isSplit;
+  static constexpr size_t mostOfAPair = 256 << 10;
   State state = State::arriving;
   size_t next = 0;                // the first member that was not seen to have come
   std::vector<std::byte *> share; // where the own part of an all_reduce goes
 };
+
+/// How often a number is looked at before anything else is done: what is expected comes within
+/// the time that the way back to here takes.
+constexpr int triesAtOnce = 100;
 
 size_t padded(size_t bytes) { return (bytes + 7) / 8 * 8; }
 
@@ -80,10 +91,7 @@ bool ShmOperation::fitsASlot() const {
   // Ragged tensors differ in size, and all members must choose alike.
   if (call.kind == Kind::raggedAllToAll)
     return false;
-  size_t bytes = 0;
-  for (const Tensor &tensor : call.tensors)
-    bytes += padded(inBytes(tensor));
-  return bytes <= Slot::room;
+  return turn.bytes + 7 * call.tensors.size() <= Slot::room;
 }
 
 /// Memory of the arena for what the caller has elsewhere.
@@ -108,13 +116,13 @@ Result<std::byte *> ShmOperation::stage(size_t bytes) {
 /// rank reads.
 Status ShmOperation::publishOffsets(Slot &slot) {
   const size_t tensors = call.tensors.size(), words = 2 * tensors + 1;
-  const bool isReducing = call.kind == Kind::allReduce;
   auto isShared = [&](const std::byte *pointer, size_t bytes) {
     return bytes > 0 && host.arena->contains(pointer, bytes);
   };
   auto needsCopy = [&](const Tensor &tensor) {
     const size_t bytes = inBytes(tensor);
-    return !isShared(tensor.in, bytes) || (isReducing && !isShared(tensor.out, bytes));
+    return !isShared(tensor.in, bytes) || (isSplit && !isShared(tensor.out, bytes)) ||
+           (!isSplit && tensor.in == tensor.out);
   };
   size_t bytes = padded(words * 8) + padded(call.ragged.size_bytes());
   for (const Tensor &tensor : call.tensors)
@@ -134,16 +142,16 @@ Status ShmOperation::publishOffsets(Slot &slot) {
     const std::byte *in = tensor.in;
     std::byte *out = tensor.out;
     if (needsCopy(tensor)) {
-      if (!isShared(tensor.in, size)) {
+      if (!isShared(tensor.in, size) || !isSplit) {
         copyBytes(free, tensor.in, size);
         in = free;
       }
-      if (!isShared(tensor.out, size))
+      if (isSplit && !isShared(tensor.out, size))
         out = free;
       free += (size + 63) / 64 * 64;
     }
     table[t] = host.arena->offsetOf(in);
-    table[tensors + t] = isReducing ? host.arena->offsetOf(out) : 0;
+    table[tensors + t] = isSplit ? host.arena->offsetOf(out) : 0;
     share.push_back(out);
   }
   slot.form = Slot::offsets;
@@ -154,7 +162,11 @@ Status ShmOperation::publishOffsets(Slot &slot) {
 
 Status ShmOperation::arrive() {
   Slot &slot = shared.own->slots[number & 1];
-  if (isWhole) {
+  if (isWhole && call.tensors.size() == 1) {
+    if (turn.bytes > 0)
+      std::memcpy(slot.data, call.tensors[0].in, turn.bytes);
+    slot.form = Slot::operands;
+  } else if (isWhole) {
     std::byte *to = slot.data;
     for (const Tensor &tensor : call.tensors) {
       const size_t bytes = inBytes(tensor);
@@ -175,8 +187,13 @@ Status ShmOperation::arrive() {
 }
 
 void ShmOperation::wakeOthers() {
-  // Either we see that they sleep, or they see what we wrote before they do.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  // Either we see that they sleep, or they see what we wrote before they do. The barrier between is
+  // theirs (Host::announceSleep), because waiting here until the line is ours costs as much as all
+  // the rest.
+  if (host.isFenced)
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  else
+    std::atomic_signal_fence(std::memory_order_seq_cst);
   for (ProcessBoard *board : shared.listeners)
     if (board->sleepers.load(std::memory_order_relaxed) > 0)
       host.ring(*board);
@@ -205,13 +222,20 @@ bool ShmOperation::hasCome(size_t index) {
     if (!member.lane)
       return false;
   }
-  return member.lane->slots[number & 1].came.load(std::memory_order_acquire) > number;
+  const std::atomic<uint64_t> &came = member.lane->slots[number & 1].came;
+  for (int tries = host.canSpin ? triesAtOnce : 1; tries > 0; --tries)
+    if (came.load(std::memory_order_acquire) > number)
+      return true;
+  return false;
 }
 
 bool ShmOperation::haveReached(uint64_t step) const {
-  for (const ShmLane::Member &member : shared.members)
-    if (member.lane->step.load(std::memory_order_acquire) < step)
-      return false;
+  for (const ShmLane::Member &member : shared.members) {
+    int tries = host.canSpin ? triesAtOnce : 1;
+    while (member.lane->step.load(std::memory_order_acquire) < step)
+      if (--tries == 0)
+        return false;
+  }
   return true;
 }
 
@@ -253,14 +277,26 @@ void ShmOperation::see() {
   }
 }
 
+/// The most frequent of all: one small tensor. The result may be the operand, since the slots have
+/// copies.
+void ShmOperation::sumSlots() {
+  const Tensor &tensor = call.tensors[0];
+  if (turn.bytes == 0)
+    return;
+  std::memcpy(tensor.out, shared.members[0].lane->slots[number & 1].data, turn.bytes);
+  const size_t count = turn.bytes / numerics::storageBytes(tensor.element);
+  for (size_t m = 1; m < shared.members.size(); ++m)
+    turn.combine(tensor.out, shared.members[m].lane->slots[number & 1].data, count);
+}
+
 Status ShmOperation::work() {
   const Party party{call, lane.mine, shared.members.size(), shared.in, shared.out, shared.ragged};
   switch (call.kind) {
   case Kind::allReduce:
-    if (isWhole)
-      reduceAll(party);
-    else
+    if (isSplit)
       reduceShare(party, share);
+    else
+      reduceAll(party);
     return Status();
   case Kind::allGather:
     gather(party);
@@ -309,13 +345,16 @@ Result<bool> ShmOperation::advance() {
         return mismatch(lane.members[next], theirs.texts[number & 1].read(),
                         lane.members[lane.mine], turn.text);
     }
+    if (isWhole && call.kind == Kind::allReduce && call.tensors.size() == 1 && turn.combine) {
+      sumSlots();
+      return true;
+    }
     see();
     TILEWRIGHT_TRY(work());
     if (isWhole)
       return true;
-    const bool isHalf = call.kind == Kind::allReduce;
-    reach(isHalf ? half() : done());
-    state = isHalf ? State::halfDone : State::ending;
+    reach(isSplit ? half() : done());
+    state = isSplit ? State::halfDone : State::ending;
   }
   if (state == State::halfDone) {
     if (!haveReached(half()))
@@ -369,7 +408,7 @@ private:
   bool isPatient(uint64_t round) const override { return round >= firstSleep(); }
   void settle(std::string_view where) override {
     own.where.write(where);
-    host.board->sleepers.fetch_add(1, std::memory_order_seq_cst);
+    host.announceSleep();
     seen = host.board->doorbell.load(std::memory_order_acquire);
   }
   void rise(std::string_view where) override {

@@ -2,6 +2,7 @@
 #include "tilewright/support/Concat.h"
 
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -31,10 +32,21 @@ void Host::ring(ProcessBoard &process) {
   syscall(SYS_futex, &process.doorbell, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
 }
 
+void Host::announceSleep() {
+  board->sleepers.fetch_add(1, std::memory_order_seq_cst);
+  if (!isFenced)
+    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+}
+
+/// Whether the kernel makes other processes pass a barrier when one of them asks for it.
+static bool canMakeOthersPassABarrier() {
+  return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+}
+
 Host::Host(const Membership &membership, const ShmEngine::Options &options)
     : membership(membership), options(options),
       canSpin(reachable(membership) <= coresOfThisProcess()),
-      peers(membership.processOfRank.size()) {}
+      isFenced(!canMakeOthersPassABarrier()), peers(membership.processOfRank.size()) {}
 
 Result<std::shared_ptr<Host>> Host::create(const Membership &membership, KeyValueStore &store,
                                            const ShmEngine::Options &options) {
@@ -87,7 +99,7 @@ Result<std::shared_ptr<Host>> Host::create(const Membership &membership, KeyValu
       [host = host.get()] {
         // Half a round of waiting in turn: whoever rings between is heard in the next.
         const uint32_t seen = host->board->doorbell.load(std::memory_order_acquire);
-        host->board->sleepers.fetch_add(1, std::memory_order_seq_cst);
+        host->announceSleep();
         for (auto &[rank, driver] : host->drivers)
           driver->help();
         sleepOn(host->board->doorbell, seen, std::chrono::milliseconds(2));

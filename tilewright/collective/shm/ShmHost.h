@@ -31,11 +31,16 @@ public:
   bool hasLeft(int64_t rank) const;
 
   void ring(ProcessBoard &board);
+  /// Counts a sleeper, so that others ring from here on. Look once more before sleeping.
+  void announceSleep();
 
   const Membership membership;
   const ShmEngine::Options options;
   /// Whether every rank of the host has a core of its own.
   const bool canSpin;
+  /// Whether who writes passes a barrier before it looks for sleepers, because sleepers cannot
+  /// make the others pass one.
+  const bool isFenced;
   FailureBox failure;
   std::unique_ptr<Arena> arena;
   ProcessBoard *board = nullptr; // of this process
