@@ -120,6 +120,22 @@ def products():
             else:
                 case = dataclasses.replace(case, absolute=case.absolute + 2)
             yield case
+    # Several tiles, ragged, of rows that the copy engine takes; with --processors 2 more than run at once.
+    for name, transposes in [("f16", "nn"), ("f16", "nt"), ("f16", "tn"), ("f16", "tt"), ("bf16", "nt"), ("e4m3", "nt"), ("s8", "nt")]:
+        left, right = TYPES[name]
+        m, n, k = 264, 200, 144
+        a = numbers((m, k) if transposes[0] == "n" else (k, m), left)
+        b = numbers((k, n) if transposes[1] == "n" else (n, k), right)
+        contract = ((1 if transposes[0] == "n" else 0,), (0 if transposes[1] == "n" else 1,))
+        yield product(f"gemm_tiles_{name}_{transposes}", a, b, contract)
+        if left in (F16, BF16):
+            # Rounded to 11 bits, or to 8.
+            yield product(f"gemm_tiles_{name}_{transposes}_narrow", a, b, contract, result=left, units=2.0 ** (13 if left == F16 else 16))
+    a, b, bias = numbers((3, 200, 80), F16), numbers((3, 80, 136), F16), numbers((136,))
+    yield product("gemm_tiles_batched", a, b, ((2,), (1,)), ((0,), (0,)))
+    case = product("gemm_tiles_batched_bias", a, b, ((2,), (1,)), ((0,), (0,)), after=lambda d, c: jnp.maximum(d + c, 0).astype(jnp.float16),
+                   more=(bias,), units=2.0**13)  # fmt: skip
+    yield dataclasses.replace(case, absolute=case.absolute + 2)
     # Weights that are kept small and widened on the way in.
     x = numbers((96, 128), BF16)
     for name, dtype in {"e4m3": E4M3, "e5m2": E5M2, "s8": I8}.items():

@@ -41,7 +41,10 @@ class GpuStages : public TargetStages {
 public:
   GpuStages(const nvptx::Chip &chip, const Options &options) : chip(chip), options(options) {}
 
-  void attach(ModuleOp module) override { nvptx::attachTarget(module, chip); }
+  void attach(ModuleOp module) override {
+    nvptx::attachTarget(module, chip,
+                        std::clamp<int64_t>(options.compile.processors, 0, chip.processors));
+  }
 
   void addLowerPasses(OpPassManager &passes) override {
     passes.addPass(nvptx::createNvptxVerifyOpsPass());

@@ -102,7 +102,8 @@ KernelEmitter::Cursor &KernelEmitter::cursorOf(mlir::Value channel, CursorKind k
   IRBuilderBase::InsertPointGuard guard(ir);
   ir.SetInsertPoint(function->getEntryBlock().getTerminator());
   // The first round of a filler finds every slot free: it waits for the phase before the first.
-  found->second = {ir.CreateAlloca(ir.getInt32Ty()), ir.CreateAlloca(ir.getInt32Ty())};
+  found->second = {ir.CreateAlloca(ir.getInt32Ty(), nullptr, "slot"),
+                   ir.CreateAlloca(ir.getInt32Ty(), nullptr, "phase")};
   ir.CreateStore(i32(0), found->second.slot);
   ir.CreateStore(i32(kind == CursorKind::fill ? 1 : 0), found->second.phase);
   return found->second;
@@ -240,10 +241,7 @@ void KernelEmitter::emitRole(sm::RoleOp role) {
     ir.CreateCondBr(ir.CreateICmpEQ(thread, i32(0)), one, after);
     ir.SetInsertPoint(one);
   }
-  emitOps(role.getBody().front());
-  for (auto &[channel, held] : taken)
-    if (!held.empty())
-      refuse(role, "ends with slots that it took and did not free");
+  emitRounds(role);
   ir.CreateBr(after);
   ir.SetInsertPoint(after);
   currentRole = {};
@@ -253,10 +251,44 @@ void KernelEmitter::emitRole(sm::RoleOp role) {
   firstWarp += warps;
 }
 
+void KernelEmitter::emitRounds(sm::RoleOp role) {
+  IRBuilder<> &ir = b.ir;
+  auto emitBody = [&] {
+    emitOps(role.getBody().front());
+    for (auto &[channel, held] : taken)
+      if (!held.empty())
+        refuse(role, "ends with slots that it took and did not free");
+  };
+  if (!kernel.getPersistent())
+    return emitBody();
+  // Cursors are variables of the thread: slots and phases go on from point to point. There are no
+  // more clusters than points, so each has at least one.
+  Value *block = ir.CreateIntrinsic(ir.getInt32Ty(), Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {});
+  Value *first = ir.CreateUDiv(block, i32(clusterSize()));
+  BasicBlock *before = ir.GetInsertBlock();
+  BasicBlock *round = BasicBlock::Create(ir.getContext(), "round", function),
+             *after = BasicBlock::Create(ir.getContext(), "", function);
+  ir.CreateBr(round);
+  ir.SetInsertPoint(round);
+  PHINode *point = ir.CreatePHI(ir.getInt32Ty(), 2);
+  point->addIncoming(first, before);
+  emitCoordinatesOf(point);
+  for (mlir::Operation &op : kernel.getBlock().without_terminator())
+    if (!isa<sm::RoleOp, sm::ChannelOp>(op))
+      emitOp(&op);
+  // The round before may be reading.
+  mayBeRead = true;
+  emitBody();
+  Value *next = ir.CreateAdd(point, i32(clusters), "", /*HasNUW=*/true, /*HasNSW=*/true);
+  point->addIncoming(next, ir.GetInsertBlock());
+  ir.CreateCondBr(ir.CreateICmpSLT(next, i32(kernel.getPointCount())), round, after);
+  ir.SetInsertPoint(after);
+}
+
 void KernelEmitter::planRoles(KernelInfo &info) {
-  if (kernel.getPersistent())
-    return refuse(kernel, "is persistent, which the GPU target does not take yet");
   SmallVector<sm::RoleOp> roles(kernel.getBody().getOps<sm::RoleOp>());
+  if (kernel.getPersistent() && roles.empty())
+    return refuse(kernel, "is persistent and has no roles, which the GPU target does not take");
   if (roles.empty())
     return;
   // What a kernel starts with is what ptxas may give a thread of so many; setmaxnreg moves

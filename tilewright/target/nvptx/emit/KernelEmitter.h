@@ -57,8 +57,9 @@ struct Place {
 /// channels join as further files.
 class KernelEmitter {
 public:
-  KernelEmitter(LaneBuilder &builder, sm::KernelOp kernel, const Chip &chip)
-      : b(builder), kernel(kernel), chip(chip), shared(builder) {}
+  /// A persistent kernel starts at most as many CTAs as `processors` hold.
+  KernelEmitter(LaneBuilder &builder, sm::KernelOp kernel, const Chip &chip, int64_t processors)
+      : b(builder), kernel(kernel), chip(chip), processors(processors), shared(builder) {}
 
   /// Failures are in the builder. `info.symbol` is the name of the function.
   void emit(KernelInfo &info);
@@ -66,6 +67,8 @@ public:
 private:
   // --- Ops (KernelEmitter.cpp) ---
   void emitCoordinates(KernelInfo &info);
+  /// The coordinates of a point by its number, in the order of the kernel's raster.
+  void emitCoordinatesOf(llvm::Value *point);
   void emitOps(mlir::Block &block);
   void emitOp(mlir::Operation *op);
   void emitScalar(mlir::Operation *op);
@@ -180,6 +183,8 @@ private:
   /// All threads of the cluster meet.
   void waitForAll();
   void emitRole(sm::RoleOp role);
+  /// The role's body, in a persistent kernel for one point after another.
+  void emitRounds(sm::RoleOp role);
   void emitAcquire(sm::AcquireOp op);
   void emitPublish(sm::PublishOp op);
   void emitTake(sm::TakeOp op);
@@ -236,6 +241,7 @@ private:
   LaneBuilder &b;
   sm::KernelOp kernel;
   const Chip &chip;
+  const int64_t processors;
   SharedMemory shared;
   llvm::Function *function = nullptr;
   llvm::Value *thread = nullptr; // tid.x
@@ -255,6 +261,7 @@ private:
   llvm::DenseSet<mlir::Value> inFlight;
   sm::RoleOp currentRole;
   int64_t firstWarp = 0, launchRegisters = 0;
+  int64_t clusters = 0; // of a persistent kernel's launch
   bool changesRegisters = false;
   /// Whether a thread may still read shared memory that was written before the last barrier.
   bool mayBeRead = false;

@@ -145,22 +145,53 @@ int64_t epilogueCycles(const Gemm &gemm, const Machine &machine, const GemmChoic
          machine.matrixLatency;
 }
 
-/// Bytes from memory for all waves when tiles go down `raster` rows first: a wave's tiles cover
-/// some rows and some columns, and read each of them once, because they go through K together.
-double memoryBytes(const Gemm &gemm, const GemmChoice &choice, int64_t rowsOfTiles,
-                   int64_t columnsOfTiles, int64_t slots, int64_t raster) {
-  int64_t perBatch = rowsOfTiles * columnsOfTiles;
-  int64_t wave = std::min(slots, perBatch);
-  int64_t rows = std::min({raster, rowsOfTiles, wave});
-  int64_t columns = std::min<int64_t>(llvm::divideCeil(wave, rows), columnsOfTiles);
-  rows = std::min<int64_t>(rowsOfTiles, std::max<int64_t>(rows, llvm::divideCeil(wave, columns)));
-  double one =
-      (double(rows) * choice.m * gemm.lhsBits + double(columns) * choice.n * gemm.rhsBits) / 8 *
-      gemm.k;
-  double waves = double(perBatch) / wave;
-  double least = (double(gemm.m) * gemm.lhsBits + double(gemm.n) * gemm.rhsBits) / 8 * gemm.k;
-  double result = double(gemm.m) * gemm.n * gemm.resultBits / 8;
-  return gemm.batch * (std::max(least, waves * one) + result);
+/// The order of points, and what it brings from memory.
+struct Raster {
+  int64_t rows = 1;
+  /// Of the whole product, operands and result.
+  double bytes = 0;
+};
+
+/// The best number of rows that points go down before the next column. The points of a wave go
+/// through K together, so they read each of their rows and columns of operands once; what the waves
+/// of a band of rows have in common are its rows, and they are read once if they and two waves'
+/// columns fit in L2, which is in two halves with a copy each. If all columns fit beside the rows,
+/// the bands have them in common too.
+Raster bestRaster(const Gemm &gemm, const Machine &machine, const GemmChoice &choice) {
+  int64_t tileM = choice.m * choice.clusterM, tileN = choice.n * choice.clusterN;
+  // Rows and columns are those of the grid: the last coordinate goes first.
+  bool alongN = gemm.order != Gemm::Order::alongM;
+  double lhs = double(tileM) * gemm.k * gemm.lhsBits / 8,
+         rhs = double(tileN) * gemm.k * gemm.rhsBits / 8;
+  double rowBytes = alongN ? lhs : rhs, columnBytes = alongN ? rhs : lhs;
+  int64_t rows = llvm::divideCeil(gemm.m, tileM), columns = llvm::divideCeil(gemm.n, tileN);
+  if (!alongN)
+    std::swap(rows, columns);
+  int64_t clusters = std::max<int64_t>(1, machine.processors / (choice.clusterM * choice.clusterN));
+  int64_t wave = std::min(clusters, rows * columns);
+  double half = machine.l2Bytes / 2.0;
+  double least = rows * rowBytes + columns * columnBytes;
+  Raster best;
+  for (int64_t band : {1, 2, 4, 8, 16}) {
+    if (band > 1 && (band > rows || gemm.order == Gemm::Order::fixed || wave == rows * columns))
+      break;
+    // A wave has whole bands, or a part of one.
+    double waveRows =
+        std::min<double>(rows, std::max<int64_t>(band, llvm::divideCeil(wave, columns)));
+    double waveColumns = std::min<double>(columns, std::ceil(double(wave) / waveRows));
+    double bands = std::ceil(rows / waveRows);
+    double bytes =
+        double(rows * columns) / wave * (waveRows * rowBytes + waveColumns * columnBytes);
+    if (waveRows * rowBytes + 2 * waveColumns * columnBytes <= half)
+      bytes = std::min(bytes, rows * rowBytes + bands * columns * columnBytes);
+    if (waveRows * rowBytes + columns * columnBytes <= half)
+      bytes = least;
+    bytes = std::max(bytes, least);
+    if (best.bytes == 0 || bytes < best.bytes * 0.999)
+      best = {band, bytes};
+  }
+  best.bytes = gemm.batch * (best.bytes + double(gemm.m) * gemm.n * gemm.resultBits / 8);
+  return best;
 }
 
 } // namespace
@@ -206,17 +237,15 @@ std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, G
   int64_t fill =
       machine.copyLatency + problem.loop.ops[0].occupancy + problem.loop.ops[1].occupancy;
   bool roles = machine.matrixUnit != MatrixUnit::mmaSync;
-  int64_t perTile = mainloop + exposed + (roles ? 0 : fill / resident);
-  choice.computeCycles = choice.waves * perTile + (roles ? fill : 0) + epilogue - exposed;
-  double best = 0;
-  for (int64_t raster : {1, 2, 4, 8, 16}) {
-    double bytes = memoryBytes(gemm, choice, rows, columns, slots, raster);
-    if (best == 0 || bytes < best * 0.999) {
-      best = bytes;
-      choice.raster = raster;
-    }
-  }
-  choice.memoryCycles = ceilDivide(best, double(machine.memoryBytesPerCycle)) + machine.copyLatency;
+  int64_t perTile = mainloop + exposed;
+  int64_t alone = choice.waves * (perTile + fill / resident) + epilogue - exposed,
+          oneAfterTheOther = choice.waves * perTile + fill + epilogue - exposed;
+  choice.persistent = roles && oneAfterTheOther < alone;
+  choice.computeCycles = choice.persistent ? oneAfterTheOther : alone;
+  Raster raster = bestRaster(gemm, machine, choice);
+  choice.raster = raster.rows;
+  choice.memoryCycles =
+      ceilDivide(raster.bytes, double(machine.memoryBytesPerCycle)) + machine.copyLatency;
   choice.cycles = std::max(choice.computeCycles, choice.memoryCycles);
   double products = double(gemm.m) * gemm.n * gemm.k * gemm.batch;
   choice.efficiency =
@@ -252,11 +281,21 @@ std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, G
         llvm::formatv("memory is in the way: {0} cycles to read and write, {1} to multiply",
                       choice.memoryCycles, choice.computeCycles)
             .str());
-  if (choice.waves * slots < choice.tiles + slots && choice.raster > 1)
-    choice.reasons.push_back(llvm::formatv("tiles go down {0} rows before the next column, so that "
-                                           "a wave reads {1} MB from memory",
-                                           choice.raster, int64_t(best / choice.waves / 1e6))
-                                 .str());
+  if (choice.persistent)
+    choice.reasons.push_back(
+        llvm::formatv(
+            "{0} CTAs do one tile after the other, in {1} cycles: with a CTA for each tile "
+            "it would be {2}, because each waits {3} for its first copies",
+            std::min(slots, choice.tiles), oneAfterTheOther, alone, fill)
+            .str());
+  else if (roles)
+    choice.reasons.push_back("each tile has a CTA of its own: they all run at once");
+  if (choice.raster > 1)
+    choice.reasons.push_back(
+        llvm::formatv("points go down {0} rows before the next column, so that {1} MB pass between "
+                      "memory and L2 in all",
+                      choice.raster, int64_t(raster.bytes / 1e6))
+            .str());
   llvm::append_range(choice.reasons, plan->reasons);
   return choice;
 }

@@ -19,6 +19,42 @@ namespace tilewright::tile {
 namespace tilewright::pipeline {
 namespace {
 
+/// The coordinate of the grid that an index comes from; nothing if there is none or more than one.
+std::optional<unsigned> coordinateOf(Value index, tile::KernelOp kernel) {
+  std::optional<unsigned> found;
+  SmallVector<Value> open{index};
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      if (argument.getOwner() != &kernel.getBlock() || (found && *found != argument.getArgNumber()))
+        return std::nullopt;
+      found = argument.getArgNumber();
+    } else {
+      llvm::append_range(open, value.getDefiningOp()->getOperands());
+    }
+  }
+  return found;
+}
+
+/// Whether the grid's last two coordinates are the product's rows and columns, and which is the
+/// last.
+Gemm::Order orderOf(const Product &product) {
+  tile::KernelOp kernel = product.kernel;
+  auto coordinate = [&](const Operand &operand, bool isLhs) {
+    tile::LoadOp load = operand.load;
+    auto offsets = load.getOffsets();
+    return coordinateOf(offsets[offsets.size() - (isLhs != operand.transposed ? 2 : 1)], kernel);
+  };
+  std::optional<unsigned> row = coordinate(product.lhs, true),
+                          column = coordinate(product.rhs, false);
+  const size_t rank = kernel.getGrid().size();
+  if (rank >= 2 && row == rank - 2 && column == rank - 1)
+    return Gemm::Order::alongN;
+  if (rank >= 2 && row == rank - 1 && column == rank - 2)
+    return Gemm::Order::alongM;
+  return Gemm::Order::fixed;
+}
+
 /// The product as the cost sees it: sizes of the whole matrices.
 Gemm gemmOf(const Product &product) {
   auto sizesOf = [](const Operand &operand) {
@@ -37,6 +73,7 @@ Gemm gemmOf(const Product &product) {
   gemm.type = product.type;
   gemm.lhsBits = product.lhs.bits;
   gemm.rhsBits = product.rhs.bits;
+  gemm.order = orderOf(product);
   return gemm;
 }
 

@@ -129,7 +129,9 @@ private:
       cluster = b.getDenseI64ArrayAttr({choice.clusterM * choice.clusterN, 1, 1});
     kernel = sm::KernelOp::create(b, loc, old.getSymNameAttr(), old.getGridAttr(),
                                   old.getNumInputsAttr(), b.getI64IntegerAttr(warps), cluster,
-                                  StringAttr(), IntegerAttr());
+                                  choice.persistent ? b.getStringAttr("static") : StringAttr(),
+                                  choice.raster > 1 ? b.getI64IntegerAttr(choice.raster)
+                                                    : IntegerAttr());
     Block *block = b.createBlock(&kernel.getBody());
     for (BlockArgument argument : old.getBlock().getArguments())
       scalars.map(argument, block->addArgument(argument.getType(), argument.getLoc()));
