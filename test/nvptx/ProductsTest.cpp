@@ -194,5 +194,43 @@ TEST(PersistentProducts, APhaseThatDoesNotGoOnIsNoticed) {
   }
 }
 
+/// Tiles of 16-bit results go through shared memory: ragged, in clusters, with something behind the
+/// product.
+TEST(StagedProducts, LeaveByTheCopyEngine) {
+  Comparison few;
+  few.change = [](std::string text) {
+    EXPECT_NE(text.find("stmatrix"), std::string::npos);
+    EXPECT_NE(text.find("global.shared::cta.bulk_group"), std::string::npos);
+    return text;
+  };
+  for (int completion : {1, 2}) {
+    few.processors = 2;
+    EXPECT_EQ(run({136, 136, 72, 64, 64, 64, "f16", "f16"}, completion, 3, few), "");
+    few.processors = 4;
+    EXPECT_EQ(run({200, 264, 64, 128, 128, 64, "bf16", "bf16", false, true}, completion, 5, few),
+              "");
+  }
+  few.processors = 1;
+  EXPECT_EQ(run({256, 256, 64, 128, 256, 64, "f16", "f16", false, false, "bias"}, 0, 9, few), "");
+}
+
+/// What keeps the buffer's users apart: without any of it, the virtual GPU reports.
+TEST(StagedProducts, EveryWaitIsNeeded) {
+  Comparison two;
+  two.processors = 2;
+  Shape shape{128, 192, 64, 64, 64, 64, "f16", "f16"};
+  for (const char *instruction :
+       {"fence.proxy.async.shared::cta;", "@first cp.async.bulk.wait_group.read 0;"}) {
+    two.change = [&](std::string text) {
+      size_t at = text.find(instruction), found = 0;
+      for (; at != std::string::npos; at = text.find(instruction, at), ++found)
+        text.erase(at, std::string_view(instruction).size());
+      EXPECT_GT(found, 0u);
+      return text;
+    };
+    EXPECT_NE(run(shape, 1, 3, two), "") << instruction;
+  }
+}
+
 } // namespace
 } // namespace tilewright::nvptx

@@ -71,6 +71,96 @@ tile.kernel @gemm grid [16, 16] inputs 3 {
 
 // -----
 
+#hopper = {kind = "gpu", chip = "sm_90a", processors = 4 : i64, shared_bytes = 232448 : i64, rates = {
+  matrix_unit = "wgmma", products = {f16 = 2048, tf32 = 1024}, matrix_latency = 60, copy_latency = 1000,
+  l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 1, moves_registers = 1}}
+
+/// A result of 16 bits in several waves: through lines of shared memory, and by the copy engine.
+
+// CHECK-DAG: #[[LINES:.*]] = #sm.layout<[16 offset:512, 8 offset:64] [2 offset:8192, 64 offset] xor [offset 6:3 to offset 3]>
+// CHECK-LABEL: sm.kernel @narrow grid [8, 8] inputs 2 warps 12 persistent "static" raster 2 {
+//       CHECK:   %[[OUT:.*]] = sm.channel depth 1 : <<128x128xf16, shared, #[[LINES]]>>
+//       CHECK:     %[[HALF:.*]] = tile.map
+//       CHECK:     %[[EMPTY:.*]] = sm.acquire %[[OUT]]
+//       CHECK:     sm.copy {{ ?}}stmatrix %[[HALF]] to %[[EMPTY]]
+//       CHECK:     sm.publish %[[OUT]]
+//       CHECK:     %[[FULL:.*]] = sm.take %[[OUT]]
+//       CHECK:     sm.copy {{ ?}}tma %[[FULL]] to %{{.*}}[%{{.*}}, %{{.*}}]
+//       CHECK:     sm.free %[[OUT]]
+//   CHECK-NOT:     tile.store
+// WHY: narrow: the result goes through shared memory and by the copy engine
+module attributes {exec.target = #hopper} {
+tile.kernel @narrow grid [8, 8] inputs 2 {
+^bb0(%i: index, %j: index, %a: memref<1024x64xf16>, %b: memref<1024x64xf16>, %d: memref<1024x1024xf16>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = affine.apply affine_map<(d0) -> (d0 * 128)>(%i)
+  %n = affine.apply affine_map<(d0) -> (d0 * 128)>(%j)
+  %zero = tile.map() : () -> tensor<128x128xf32> {
+    %cst = arith.constant 0.0 : f32
+    tile.yield %cst : f32
+  }
+  %pad = arith.constant 0.0 : f16
+  %sum = scf.for %s = %c0 to %c1 step %c1 iter_args(%acc = %zero) -> tensor<128x128xf32> {
+    %k = affine.apply affine_map<(d0) -> (d0 * 64)>(%s)
+    %x = tile.load %a[%m, %k] : memref<1024x64xf16> -> tensor<128x64xf16>
+    %y = tile.load %b[%n, %k] padding %pad : f16 in_bounds [false, true] : memref<1024x64xf16> -> tensor<128x64xf16>
+    %t = tile.view %y affine_map<(r, c) -> (c, r)> : tensor<128x64xf16> -> tensor<64x128xf16>
+    %p = tile.dot %x, %t, %acc : tensor<128x64xf16>, tensor<64x128xf16> -> tensor<128x128xf32>
+    scf.yield %p : tensor<128x128xf32>
+  }
+  %h = tile.map(%sum) : (tensor<128x128xf32>) -> tensor<128x128xf16> {
+  ^bb0(%e: f32):
+    %g = arith.truncf %e : f32 to f16
+    tile.yield %g : f16
+  }
+  tile.store %h, %d[%m, %n] in_bounds [true, false] : tensor<128x128xf16>, memref<1024x1024xf16>
+}
+}
+
+// -----
+
+#hopper = {kind = "gpu", chip = "sm_90a", processors = 4 : i64, shared_bytes = 232448 : i64, rates = {
+  matrix_unit = "wgmma", products = {f16 = 2048, tf32 = 1024}, matrix_latency = 60, copy_latency = 1000,
+  l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 1, moves_registers = 1}}
+
+/// Rows of 1004 elements are 2008 bytes apart, which is no multiple of 16.
+
+// CHECK-LABEL: sm.kernel @negative_narrow_rows
+//       CHECK:   sm.convert
+//       CHECK:   tile.store
+// WHY: negative_narrow_rows: the result is stored from registers: its rows are 2008 bytes apart, and the copy engine takes multiples of 16
+module attributes {exec.target = #hopper} {
+tile.kernel @negative_narrow_rows grid [8, 8] inputs 2 {
+^bb0(%i: index, %j: index, %a: memref<1024x64xf16>, %b: memref<1004x64xf16>, %d: memref<1024x1004xf16>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = affine.apply affine_map<(d0) -> (d0 * 128)>(%i)
+  %n = affine.apply affine_map<(d0) -> (d0 * 128)>(%j)
+  %zero = tile.map() : () -> tensor<128x128xf32> {
+    %cst = arith.constant 0.0 : f32
+    tile.yield %cst : f32
+  }
+  %pad = arith.constant 0.0 : f16
+  %sum = scf.for %s = %c0 to %c1 step %c1 iter_args(%acc = %zero) -> tensor<128x128xf32> {
+    %k = affine.apply affine_map<(d0) -> (d0 * 64)>(%s)
+    %x = tile.load %a[%m, %k] : memref<1024x64xf16> -> tensor<128x64xf16>
+    %y = tile.load %b[%n, %k] padding %pad : f16 in_bounds [false, true] : memref<1004x64xf16> -> tensor<128x64xf16>
+    %t = tile.view %y affine_map<(r, c) -> (c, r)> : tensor<128x64xf16> -> tensor<64x128xf16>
+    %p = tile.dot %x, %t, %acc : tensor<128x64xf16>, tensor<64x128xf16> -> tensor<128x128xf32>
+    scf.yield %p : tensor<128x128xf32>
+  }
+  %h = tile.map(%sum) : (tensor<128x128xf32>) -> tensor<128x128xf16> {
+  ^bb0(%e: f32):
+    %g = arith.truncf %e : f32 to f16
+    tile.yield %g : f16
+  }
+  tile.store %h, %d[%m, %n] in_bounds [true, false] : tensor<128x128xf16>, memref<1024x1004xf16>
+}
+}
+
+// -----
+
 #hopper = {kind = "gpu", chip = "sm_90a", processors = 132 : i64, shared_bytes = 232448 : i64, rates = {
   matrix_unit = "wgmma", products = {f16 = 2048, tf32 = 1024}, matrix_latency = 60, copy_latency = 1000,
   l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 2, moves_registers = 1}}

@@ -54,7 +54,15 @@ void KernelEmitter::declareChannel(sm::ChannelOp op) {
     if (isa<sm::TakeOp>(user) && !is_contained(state.drainers, role))
       state.drainers.push_back(role);
   }
+  state.isOwn = state.drainers.size() == 1 && any_of(op->getUsers(), [&](mlir::Operation *user) {
+                  return isa<sm::AcquireOp>(user) &&
+                         user->getParentOfType<sm::RoleOp>() == state.drainers.front();
+                });
   state.slots = shared.allocate(state.depth * state.slotBytes, 1024, op);
+  if (state.isOwn) {
+    channels[op.getResult()] = std::move(state);
+    return;
+  }
   state.barriers = shared.allocate(state.depth * 16, 8, op);
   channels[op.getResult()] = std::move(state);
 }
@@ -68,6 +76,8 @@ void KernelEmitter::initializeChannels() {
   ir.CreateCondBr(ir.CreateICmpEQ(thread, i32(0)), initialize, after);
   ir.SetInsertPoint(initialize);
   for (auto &[value, state] : channels) {
+    if (state.isOwn)
+      continue;
     // Each group that drains arrives once, in every CTA that fills its slots.
     int64_t arrivals = 0;
     for (sm::RoleOp role : state.drainers)
@@ -135,7 +145,7 @@ void KernelEmitter::waitBarrier(Value *barrier, Value *phase, bool isRemote) {
 void KernelEmitter::giveBuffers(mlir::ResultRange results, ChannelState &state, Value *slot) {
   Value *base = b.ir.CreateAdd(sharedAddress(shared.address(state.slots)),
                                b.ir.CreateMul(slot, i32(state.slotBytes)));
-  Value *barrier = barrierOf(state, slot, false);
+  Value *barrier = state.isOwn ? nullptr : barrierOf(state, slot, false);
   for (auto [index, result] : enumerate(results))
     buffers[result] = {b.ir.CreateAdd(base, i32(state.offsets[index])), barrier};
 }
@@ -145,6 +155,12 @@ void KernelEmitter::emitAcquire(sm::AcquireOp op) {
   ChannelState &state = channels[op.getChannel()];
   Cursor &cursor = cursorOf(op.getChannel(), CursorKind::fill);
   Value *slot = ir.CreateLoad(ir.getInt32Ty(), cursor.slot);
+  if (state.isOwn) {
+    waitForStores(state.depth - 1);
+    barrier();
+    giveBuffers(op->getResults(), state, slot);
+    return advance(cursor, state.depth);
+  }
   waitBarrier(barrierOf(state, slot, true), ir.CreateLoad(ir.getInt32Ty(), cursor.phase),
               clusterSize() > 1);
   // What the copies of all CTAs bring into this one.
@@ -155,6 +171,8 @@ void KernelEmitter::emitAcquire(sm::AcquireOp op) {
 }
 
 void KernelEmitter::emitPublish(sm::PublishOp op) {
+  if (channels[op.getChannel()].isOwn)
+    return publishOwn();
   // The bytes of the copies complete the phase.
   if (!isa_and_nonnull<sm::RoleOp>(op->getParentOfType<sm::RoleOp>()))
     refuse(op, "is in no role");
@@ -165,14 +183,18 @@ void KernelEmitter::emitTake(sm::TakeOp op) {
   ChannelState &state = channels[op.getChannel()];
   Cursor &cursor = cursorOf(op.getChannel(), CursorKind::drain);
   Value *slot = ir.CreateLoad(ir.getInt32Ty(), cursor.slot);
-  waitBarrier(barrierOf(state, slot, false), ir.CreateLoad(ir.getInt32Ty(), cursor.phase), false);
+  if (!state.isOwn)
+    waitBarrier(barrierOf(state, slot, false), ir.CreateLoad(ir.getInt32Ty(), cursor.phase), false);
   giveBuffers(op->getResults(), state, slot);
   advance(cursor, state.depth);
-  taken[op.getChannel()].push_back(0);
+  if (!state.isOwn)
+    taken[op.getChannel()].push_back(0);
 }
 
 void KernelEmitter::emitFree(sm::FreeOp op) {
   IRBuilder<> &ir = b.ir;
+  if (channels[op.getChannel()].isOwn)
+    return byFirstThread("cp.async.bulk.commit_group", "", {});
   std::deque<int64_t> &held = taken[op.getChannel()];
   if (held.empty())
     return refuse(op, "frees a slot that was not taken");
@@ -242,6 +264,11 @@ void KernelEmitter::emitRole(sm::RoleOp role) {
     ir.SetInsertPoint(one);
   }
   emitRounds(role);
+  // Shared memory stays until the last of it is read.
+  if (any_of(channels, [&](auto &entry) {
+        return entry.second.isOwn && entry.second.drainers.front() == role;
+      }))
+    waitForStores(0);
   ir.CreateBr(after);
   ir.SetInsertPoint(after);
   currentRole = {};

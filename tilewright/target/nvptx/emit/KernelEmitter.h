@@ -166,6 +166,9 @@ private:
     int64_t depth = 0, slotBytes = 0;
     llvm::SmallVector<int64_t> offsets; // of the buffers in a slot
     llvm::SmallVector<sm::RoleOp> drainers;
+    /// One role fills and drains it: a tile of its result on the way to memory. Its threads meet at
+    /// a barrier, and stores count as groups of the thread that starts them.
+    bool isOwn = false;
     SharedMemory::Buffer slots, barriers;
   };
   /// Which slot is next, and the parity of its phase: two variables of a thread.
@@ -213,9 +216,27 @@ private:
     int64_t innerPerCta = 0, outerPerCta = 0;
     bool isMulticast = false;
   };
+  /// A buffer of lines of 128 bytes, swizzled: what a CTA has of it.
+  struct Lines {
+    int64_t rows = 0, columns = 0, stride = 0; // in bytes, from one line of columns to the next
+    int64_t innerPerCta = 0, outerPerCta = 0;
+  };
+  /// `inner` is the dimension along the lines.
+  std::optional<Lines> linesOf(sm::BufferType buffer, size_t inner);
   void planCopies();
   std::optional<CopyPlan> planCopy(sm::CopyOp copy);
   void emitCopy(sm::CopyOp copy);
+  llvm::Value *tensorMapOf(const CopyPlan &plan);
+
+  // --- Results through shared memory (EmitStores.cpp) ---
+  void emitMatrixStores(sm::CopyOp copy);
+  void emitStoreCopy(sm::CopyOp copy, const CopyPlan &plan);
+  /// One instruction by the first thread of those that run what is being emitted.
+  void byFirstThread(const llvm::Twine &instruction, const llvm::Twine &constraints,
+                     llvm::ArrayRef<llvm::Value *> operands);
+  /// Until so many stores at most still read shared memory.
+  void waitForStores(int64_t left);
+  void publishOwn();
 
   // --- Matrix instructions (EmitProducts.cpp) ---
   void emitMma(sm::MmaOp mma);

@@ -13,12 +13,23 @@ int64_t ceilDivide(double amount, double rate) {
   return std::max<int64_t>(1, int64_t(std::ceil(amount / rate)));
 }
 
+/// Bytes a cycle between L2 and one processor: its share, where all are at work, and never more
+/// than its own way is wide, which is taken as 64.
+double l2Share(const Machine &machine) {
+  return std::min(64.0, double(machine.l2BytesPerCycle) / machine.processors);
+}
+
 /// Bytes of one iteration's operands.
 struct StepBytes {
   int64_t lhs, rhs;
 };
 StepBytes stepBytes(const Gemm &gemm, const GemmChoice &choice) {
   return {choice.m * choice.k * gemm.lhsBits / 8, choice.n * choice.k * gemm.rhsBits / 8};
+}
+
+/// Bytes of a processor's tile of the result.
+int64_t resultBytes(const Gemm &gemm, const GemmChoice &choice) {
+  return choice.m * choice.n * gemm.resultBits / 8;
 }
 
 /// The part of a processor's tile that one warp multiplies, for products from registers.
@@ -93,7 +104,7 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
   // A CTA of a pair has half of the tile's columns; its rows are its own.
   int64_t rhsBytes = pair ? bytes.rhs / 2 : bytes.rhs;
   // From L2 a cluster reads what its CTAs share once.
-  double l2 = double(machine.l2BytesPerCycle) / machine.processors;
+  double l2 = l2Share(machine);
   int64_t lhsCopy = ceilDivide(bytes.lhs / double(choice.clusterN), l2);
   int64_t rhsCopy = ceilDivide(pair ? rhsBytes : bytes.rhs / double(choice.clusterM), l2);
   bool sharedBound;
@@ -113,6 +124,10 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
   problem.iterations = llvm::divideCeil(gemm.k, choice.k);
   problem.limits = machine.limits;
   problem.limits.sharedReserved = reservedBytes;
+  if (choice.staged) {
+    problem.limits.sharedReserved += resultBytes(gemm, choice);
+    problem.roundChannels = {{"result", 1}};
+  }
   int64_t groups = std::min<int64_t>(2, llvm::divideCeil(choice.m, 64));
   if (machine.matrixUnit == MatrixUnit::wgmma) {
     problem.roles = {{"load", {copies}, 4, loadRegisters, 0, 1},
@@ -136,13 +151,22 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
 
 namespace {
 
-/// Cycles to bring a tile of the result to memory, after its last product.
-int64_t epilogueCycles(const Gemm &gemm, const Machine &machine, const GemmChoice &choice) {
-  // Written to shared memory and read again, then on its way to L2.
-  double bytes = double(choice.m) * choice.n * gemm.resultBits / 8;
-  double l2 = double(machine.l2BytesPerCycle) / machine.processors;
-  return ceilDivide(2 * bytes, double(machine.sharedBytesPerCycle)) + ceilDivide(bytes, l2) +
-         machine.matrixLatency;
+/// Cycles from a tile's last product to its result being on its way: `own` those that multiplying
+/// waits for, `rest` those of the copy engine.
+struct Epilogue {
+  int64_t own, rest = 0;
+};
+Epilogue epilogueCycles(const Gemm &gemm, const Machine &machine, const GemmChoice &choice) {
+  double bytes = double(resultBytes(gemm, choice));
+  int64_t shared = ceilDivide(bytes, double(machine.sharedBytesPerCycle));
+  int64_t toL2 = ceilDivide(bytes, l2Share(machine));
+  // Written to shared memory, two barriers, and the engine has it.
+  constexpr int64_t barriers = 64;
+  if (choice.staged)
+    return {shared + machine.matrixLatency + barriers, shared + toL2};
+  // Exchanged among threads, which takes as long as to write and to read shared memory; then on its
+  // way to L2.
+  return {2 * shared + toL2 + machine.matrixLatency};
 }
 
 /// The order of points, and what it brings from memory.
@@ -196,10 +220,17 @@ Raster bestRaster(const Gemm &gemm, const Machine &machine, const GemmChoice &ch
 
 } // namespace
 
-std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, GemmChoice choice,
-                                     std::string &reason) {
+/// As costOfTile, with the way of the result that `choice` has.
+static std::optional<GemmChoice> costOfWay(const Gemm &gemm, const Machine &machine,
+                                           GemmChoice choice, std::string &reason) {
   if (machine.products.lookup(gemm.type) == 0) {
     reason = llvm::formatv("{0} does not multiply {1}", machine.chip, gemm.type).str();
+    return std::nullopt;
+  }
+  if (choice.clusterM * choice.clusterN > machine.processors) {
+    reason = llvm::formatv("a cluster of {0} has no place on {1} processors",
+                           choice.clusterM * choice.clusterN, machine.processors)
+                 .str();
     return std::nullopt;
   }
   PipelineProblem problem = gemmProblem(gemm, machine, choice);
@@ -225,7 +256,7 @@ std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, G
   }
   int64_t slots = machine.processors / clusterSize * clusterSize;
   choice.waves = llvm::divideCeil(choice.tiles, slots);
-  int64_t epilogue = epilogueCycles(gemm, machine, choice);
+  auto [epilogue, rest] = epilogueCycles(gemm, machine, choice);
   int64_t mainloop = problem.iterations * plan->schedule.interval;
   // Whose registers hold the accumulator cannot multiply during its epilogue, unless another CTA
   // does.
@@ -238,8 +269,8 @@ std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, G
       machine.copyLatency + problem.loop.ops[0].occupancy + problem.loop.ops[1].occupancy;
   bool roles = machine.matrixUnit != MatrixUnit::mmaSync;
   int64_t perTile = mainloop + exposed;
-  int64_t alone = choice.waves * (perTile + fill / resident) + epilogue - exposed,
-          oneAfterTheOther = choice.waves * perTile + fill + epilogue - exposed;
+  int64_t alone = choice.waves * (perTile + rest + fill / resident) + epilogue - exposed,
+          oneAfterTheOther = choice.waves * perTile + fill + epilogue - exposed + rest;
   choice.persistent = roles && oneAfterTheOther < alone;
   choice.computeCycles = choice.persistent ? oneAfterTheOther : alone;
   Raster raster = bestRaster(gemm, machine, choice);
@@ -285,8 +316,8 @@ std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, G
     choice.reasons.push_back(
         llvm::formatv(
             "{0} CTAs do one tile after the other, in {1} cycles: with a CTA for each tile "
-            "it would be {2}, because each waits {3} for its first copies",
-            std::min(slots, choice.tiles), oneAfterTheOther, alone, fill)
+            "it would be {2}, because each waits {3} for copies that nothing hides",
+            std::min(slots, choice.tiles), oneAfterTheOther, alone, fill + rest)
             .str());
   else if (roles)
     choice.reasons.push_back("each tile has a CTA of its own: they all run at once");
@@ -298,6 +329,36 @@ std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, G
             .str());
   llvm::append_range(choice.reasons, plan->reasons);
   return choice;
+}
+
+std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, GemmChoice choice,
+                                     std::string &reason) {
+  choice.staged = false;
+  std::optional<GemmChoice> direct = costOfWay(gemm, machine, choice, reason);
+  // Lines of 128 bytes, all of them full.
+  if (!direct || !gemm.canStage || choice.n * gemm.resultBits % 1024 != 0)
+    return direct;
+  choice.staged = true;
+  std::string why;
+  std::optional<GemmChoice> staged = costOfWay(gemm, machine, choice, why);
+  if (!staged) {
+    direct->reasons.push_back("the result is stored from registers: " + why);
+    return direct;
+  }
+  // Where memory is in the way of both, the one that leaves more time.
+  auto words = [](const GemmChoice &chosen, const GemmChoice &other) {
+    return llvm::formatv("{0} cycles to multiply and store instead of {1}", chosen.computeCycles,
+                         other.computeCycles)
+        .str();
+  };
+  if (staged->cycles <= direct->cycles && staged->computeCycles < direct->computeCycles) {
+    staged->reasons.push_back("the result goes through shared memory and by the copy engine: " +
+                              words(*staged, *direct));
+    return staged;
+  }
+  direct->reasons.push_back("the result is stored from registers and not by the copy engine: " +
+                            words(*direct, *staged));
+  return direct;
 }
 
 std::vector<GemmChoice> rankTiles(const Gemm &gemm, const Machine &machine) {

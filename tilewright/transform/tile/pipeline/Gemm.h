@@ -44,6 +44,9 @@ struct Gemm {
   /// How the points of the grid go: along N first, along M first, or in no order that a raster
   /// could change.
   enum class Order { alongN, alongM, fixed } order = Order::alongN;
+  /// Whether tiles of the result may go through shared memory and by the copy engine: elements of
+  /// 16 bits in rows that it takes, in the accumulator's order.
+  bool canStage = false;
 };
 
 /// A tile that can be built, with what it costs.
@@ -57,6 +60,8 @@ struct GemmChoice {
   /// As many clusters as the chip holds at once do one point after the other. If not, each point
   /// has a cluster of its own.
   bool persistent = false;
+  /// The result goes through shared memory and by the copy engine.
+  bool staged = false;
   PipelinePlan plan = {};
   int64_t tiles = 0, waves = 0;
   /// Cycles of the whole product, and of what it would take if only one thing were in the way.

@@ -118,6 +118,29 @@ TEST(Gemm, RasterMakesAWaveReadLeast) {
   EXPECT_EQ(costOf(gemm).raster, 1);
 }
 
+/// The copy engine stores one tile while the next is multiplied; in one wave there is no next.
+TEST(Gemm, ResultsAreStagedWhereThatHidesTheirStores) {
+  Machine machine = machineWithRoles();
+  std::string reason;
+  auto costOf = [&](int64_t tiles, int64_t n, bool canStage) {
+    Gemm gemm{128, tiles * n, 4096};
+    gemm.canStage = canStage;
+    return *costOfTile(gemm, machine, {128, n, 64}, reason);
+  };
+  GemmChoice many = costOf(300, 256, true);
+  EXPECT_TRUE(many.staged);
+  EXPECT_LT(many.computeCycles, costOf(300, 256, false).computeCycles);
+  EXPECT_EQ(many.plan.sharedBytes, costOf(300, 256, false).plan.sharedBytes + 128 * 256 * 2);
+  EXPECT_THAT(many.reasons, Contains(HasSubstr("by the copy engine: ")));
+  EXPECT_FALSE(costOf(100, 256, true).staged);
+  EXPECT_THAT(costOf(100, 256, true).reasons,
+              Contains(HasSubstr("stored from registers and not by the copy engine")));
+  EXPECT_FALSE(costOf(300, 96, true).staged) << "a line is 64 columns";
+  // Where it would cost a slot that is needed, it is not worth it.
+  machine.limits.sharedBytes = 3 * 49152 + 2048 + 60000;
+  EXPECT_FALSE(costOf(300, 256, true).staged);
+}
+
 TEST(Gemm, MachineWithoutTheTypeHasNoTile) {
   Machine machine = machineWithRoles();
   Gemm gemm{64, 64, 64, 1, "f4", 4, 4, 16};

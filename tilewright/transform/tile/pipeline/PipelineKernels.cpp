@@ -1,5 +1,6 @@
 // The pass `tile-pipeline`: find products, plan them, change them.
 #include "tilewright/transform/tile/Passes.h"
+#include "tilewright/transform/tile/pipeline/Epilogue.h"
 #include "tilewright/transform/tile/pipeline/ReadMachine.h"
 #include "tilewright/transform/tile/pipeline/RoleKernel.h"
 
@@ -74,6 +75,13 @@ Gemm gemmOf(const Product &product) {
   gemm.lhsBits = product.lhs.bits;
   gemm.rhsBits = product.rhs.bits;
   gemm.order = orderOf(product);
+  gemm.resultBits = 0;
+  for (tile::StoreOp store : kernel.getBody().getOps<tile::StoreOp>()) {
+    // What is reduced is next to nothing.
+    auto type = cast<RankedTensorType>(store.getTile().getType());
+    if (type.getNumElements() == product.m * product.n && type.getElementType().isIntOrFloat())
+      gemm.resultBits += type.getElementTypeBitWidth();
+  }
   return gemm;
 }
 
@@ -133,11 +141,30 @@ std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
     std::optional<GemmChoice> cost;
     if (choice.n > 256)
       why = llvm::formatv("its tile has {0} columns, and an instruction takes 256", choice.n).str();
-    else if ((cost = costOfTile(gemm, machine, choice, why)))
-      if (std::optional<std::string> problem = whyNoEpilogue(product, *cost)) {
+    else {
+      // The copy engine writes whole boxes: nothing of account may be missing in them.
+      std::string direct;
+      tile::StoreOp store = findStoreToStage(product, direct);
+      if (store && (choice.m * clusterM != product.m || choice.n * clusterN != product.n))
+        direct = "its tile is smaller than the accumulator";
+      else if (store && choice.n % 64 != 0)
+        direct = llvm::formatv("{0} columns are no whole lines of 64", choice.n).str();
+      gemm.canStage = store && direct.empty();
+      cost = costOfTile(gemm, machine, choice, why);
+      if (cost && cost->staged)
+        if (std::optional<std::string> problem = whyNoEpilogue(product, *cost)) {
+          direct = *problem;
+          gemm.canStage = false;
+          cost = costOfTile(gemm, machine, choice, why);
+        }
+      if (cost && !direct.empty())
+        cost->reasons.push_back("the result is stored from registers: " + direct);
+      std::optional<std::string> problem = cost ? whyNoEpilogue(product, *cost) : std::nullopt;
+      if (problem) {
         why = *problem;
         cost.reset();
       }
+    }
     if (cost && (!best || cost->cycles < best->cycles))
       best = cost;
     if (first.empty())

@@ -71,6 +71,15 @@ Layout operandLayout(int64_t rows, int64_t k, int64_t bits, bool kInner, int64_t
   return Layout(llvm::ArrayRef<Layout::Digits>({own, depth}), copies, flips);
 }
 
+Layout stagedLayout(int64_t m, int64_t n, int64_t bits, int64_t clusterM, int64_t clusterN) {
+  // As an operand of which the columns are contiguous and the rows are K's.
+  Layout layout = operandLayout(n, m / clusterM, bits, /*kInner=*/false, clusterN, 1);
+  Layout::Digits rows = layout.getDims()[1];
+  if (clusterM > 1)
+    rows.insert(rows.begin(), {clusterM, Axis::cta, 1});
+  return Layout(llvm::ArrayRef<Layout::Digits>({rows, layout.getDims()[0]}), {}, layout.getFlips());
+}
+
 namespace {
 
 /// Makes the kernel. All that could go wrong was checked before.
@@ -100,7 +109,7 @@ private:
   OpBuilder b;
   Location loc;
   sm::KernelOp kernel;
-  sm::ChannelOp channel;
+  sm::ChannelOp channel, resultChannel; // the second only where the result is staged
   /// Of the old kernel's arguments and scalars.
   IRMapping scalars;
 
@@ -142,6 +151,18 @@ private:
     auto type = sm::ChannelType::get(
         b.getContext(), {bufferType(product.lhs, true), bufferType(product.rhs, false)});
     channel = sm::ChannelOp::create(b, loc, type, choice.plan.channels[0].depth);
+    if (!choice.staged)
+      return;
+    std::string reason;
+    tile::StoreOp store = findStoreToStage(product, reason);
+    Type element = cast<RankedTensorType>(store.getTile().getType()).getElementType();
+    Layout layout = stagedLayout(product.m, product.n, element.getIntOrFloatBitWidth(),
+                                 choice.clusterM, choice.clusterN);
+    auto buffer =
+        sm::BufferType::get(b.getContext(), {product.m, product.n}, element, sm::Space::shared,
+                            sm::LayoutAttr::get(b.getContext(), layout));
+    resultChannel =
+        sm::ChannelOp::create(b, loc, sm::ChannelType::get(b.getContext(), {buffer}), 1);
   }
 
   sm::RoleOp makeRole(StringRef name, const RolePlan &plan) {
@@ -211,7 +232,7 @@ private:
     if (lags)
       sm::FreeOp::create(b, loc, channel);
     Epilogue epilogue(product, layout);
-    epilogue.build(b, sum, scalars);
+    epilogue.build(b, sum, scalars, resultChannel ? resultChannel.getResult() : Value());
   }
 };
 
@@ -220,7 +241,10 @@ private:
 std::optional<std::string> whyNoEpilogue(const Product &product, const GemmChoice &choice) {
   Layout layout = accumulatorLayout(choice.m * choice.clusterM, choice.n * choice.clusterN,
                                     choice.clusterM, choice.clusterN, choice.plan.roles[1].groups);
-  return Epilogue(product, layout).problem();
+  Epilogue epilogue(product, layout);
+  if (!epilogue.problem() && choice.staged && !epilogue.staged())
+    return "its result is in another order than the accumulator";
+  return epilogue.problem();
 }
 
 sm::KernelOp makeRoleKernel(const Product &product, const GemmChoice &choice) {
