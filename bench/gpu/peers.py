@@ -5,7 +5,7 @@
 
 The figure is the issue cycles of the steady-state loop for each cycle that the tensor cores need for its matrix instructions: how much of
 the time the warps that issue them are busy doing so. `sass.py` reads it from the control words of a cubin, with the nvdisasm on PATH or
-in Triton's wheel. CPU seconds are ours without ptxas, and everybody else's with it. A peer that is not installed is named and left out.
+in Triton's wheel. Instructions of a warp (sm_80) hold it up for as long as they run, so there 1 is the tensor core's own rate. CPU seconds are ours without ptxas, and everybody else's with it. A peer that is not installed is named and left out.
 """
 
 import argparse
@@ -20,7 +20,8 @@ from bench.gpu import cute_peer, cutile_peer, cutlass_peer, triton_peer
 
 ROOT = pathlib.Path(__file__).parents[2]
 TOOL = pathlib.Path(os.environ.get("TILEWRIGHT_BUILD_DIR", ROOT / "build/release")) / "bin/tilewright"
-PRODUCTS_PER_CYCLE = {"f16": 2048, "e4m3": 4096}  # multiply-adds of one processor of an H100
+# Multiply-adds of what one instruction of a loop runs on: a processor of an H100 for a group of warps, a quarter of one of an A100 for a warp.
+PRODUCTS_PER_CYCLE = {"f16": 2048, "e4m3": 4096, "f16 sm_80": 256}
 
 OURS = {
     "gemm f16": """
@@ -31,6 +32,11 @@ func.func @main(%a: tensor<4096x4096xf16>, %b: tensor<4096x4096xf16>) -> tensor<
     "gemm e4m3": """
 func.func @main(%a: tensor<4096x4096xf8E4M3FN>, %b: tensor<4096x4096xf8E4M3FN>) -> tensor<4096x4096xf16> {
   %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : (tensor<4096x4096xf8E4M3FN>, tensor<4096x4096xf8E4M3FN>) -> tensor<4096x4096xf16>
+  return %d : tensor<4096x4096xf16>
+}""",
+    "gemm f16 sm_80": """
+func.func @main(%a: tensor<4096x4096xf16>, %b: tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {
+  %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : (tensor<4096x4096xf16>, tensor<4096x4096xf16>) -> tensor<4096x4096xf16>
   return %d : tensor<4096x4096xf16>
 }""",
     "softmax f32 4096x1024": """
@@ -52,11 +58,12 @@ func.func @main(%x: tensor<4096x1024xf32>) -> tensor<4096x1024xf32> {
 def ours(name, folder):
     source = folder / "ours.mlir"
     source.write_text(OURS[name])
+    chip = "sm_80" if name.endswith("sm_80") else "sm_90a"
     began = os.times()
-    subprocess.run([TOOL, "compile", source, f"--output={folder}/ours.twx", "--target=vgpu:sm_90a"], check=True, capture_output=True)
+    subprocess.run([TOOL, "compile", source, f"--output={folder}/ours.twx", f"--target=vgpu:{chip}"], check=True, capture_output=True)
     ended = os.times()
     # Once more with ptxas, which is not ours to answer for.
-    subprocess.run([TOOL, "compile", source, f"--output={folder}/ours.twx", "--target=sm_90a", f"--code={folder}/ours"], check=True,
+    subprocess.run([TOOL, "compile", source, f"--output={folder}/ours.twx", f"--target={chip}", f"--code={folder}/ours"], check=True,
                    capture_output=True)  # fmt: skip
     seconds = ended.children_user - began.children_user + ended.children_system - began.children_system
     return (folder / "ours.cubin").read_bytes(), seconds
@@ -76,10 +83,11 @@ def ratio(facts, element):
     """Issue cycles for each tensor cycle of the loop with matrix instructions that costs least; nothing without one."""
     best = None
     for loop in facts["loops_with_mma"]:
-        shapes = [key for key in facts["mix"] if key.startswith(("HGMMA", "QGMMA"))]
+        shapes = [key for key in facts["mix"] if key.startswith(("HGMMA", "QGMMA", "HMMA"))]
         if not shapes or not loop["mma"]:
             continue
-        m, n, k = map(int, shapes[0].split(".")[1].split("x"))
+        shape = shapes[0].split(".")[1]
+        m, n, k = (16, 8, 16) if shape == "16816" else map(int, shape.split("x"))
         cycles = loop["mma"] * m * n * k / PRODUCTS_PER_CYCLE[element]
         value = loop["min_issue"] / cycles
         best = value if best is None else min(best, value)
@@ -89,9 +97,11 @@ def ratio(facts, element):
 def peers(name, folder, arguments):
     """Each configuration of everybody else: (who, cubin, CPU seconds)."""
     everybody = {"Triton": lambda: triton_peer.configurations(name), "cuTile": lambda: cutile_peer.configurations(name)}
-    if arguments.cute_examples:
+    if name.endswith("sm_80"):
+        everybody = {"Triton": everybody["Triton"]}
+    elif arguments.cute_examples:
         everybody["CuTe DSL"] = lambda: cute_peer.configurations(name, arguments.cute_examples, folder)
-    if not arguments.no_nvcc:
+    if not arguments.no_nvcc and not name.endswith("sm_80"):
         everybody["CUTLASS"] = lambda: cutlass_peer.configurations(name, folder)
     for who, configurations in everybody.items():
         try:
@@ -115,7 +125,7 @@ def main():
         for name in OURS:
             for who, cubin, seconds in [("ours", *ours(name, folder)), *peers(name, folder, arguments)]:
                 facts = read(cubin, folder, arguments.sass)
-                value = ratio(facts, name.split()[1]) if name.startswith("gemm") else None
+                value = ratio(facts, name.removeprefix("gemm ")) if name.startswith("gemm") else None
                 local = sum(count for key, count in facts["mix"].items() if key.startswith(("LDL", "STL")))
                 shown = "" if value is None else f"{value:.2f}"
                 print(f"{name:24} {who:40} {seconds:7.2f} {facts['ninst']:7} {shown:>13} {local:8}", flush=True)

@@ -1,4 +1,4 @@
-"""Triton 3.9: the matmul and the softmax of its tutorials' kind, with the configurations that the tutorials try on Hopper."""
+"""Triton 3.9: the matmul and the softmax of its tutorials' kind, with the configurations that the tutorials try on Hopper and on Ampere."""
 
 import time
 
@@ -46,7 +46,7 @@ def kernels():
     return matmul, matmul_tma, softmax
 
 
-def compiled(function, signature, constants, **options):
+def compiled(function, signature, constants, chip=90, **options):
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
@@ -56,7 +56,7 @@ def compiled(function, signature, constants, **options):
     names = list(signature)
     divisible = {(names.index(n),): [["tt.divisibility", 16]] for n in names if signature[n] != "constexpr" and n not in ("sak", "sbk", "scn")}
     source = ASTSource(function, signature, constants, attrs=divisible)
-    made = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"ptx_version": 90, **options})
+    made = triton.compile(source, target=GPUTarget("cuda", chip, 32), options={"ptx_version": 88 if chip == 80 else 90, **options})
     return made.asm["cubin"], time.process_time() - began
 
 
@@ -66,15 +66,19 @@ def configurations(name):
         yield "softmax", *compiled(softmax, {"y": "*fp32", "x": "*fp32", "stride": "i32", "columns": "i32", "BLOCK": "constexpr"},
                                          {"BLOCK": 1024}, num_warps=4)  # fmt: skip
         return
-    element, depth = ("fp16", 64) if name.endswith("f16") else ("fp8e4nv", 128)
+    element, depth = ("fp16", 64) if "f16" in name.split() else ("fp8e4nv", 128)
+    on_ampere = name.endswith("sm_80")
     pointers = {"a": f"*{element}", "b": f"*{element}", "c": "*fp16", "M": "i32", "N": "i32", "K": "i32"}
     strides = {s: "i32" for s in ("sam", "sbn", "scm")} | {s: "constexpr" for s in ("sak", "sbk", "scn")}
     order = ["sam", "sak", "sbk", "sbn", "scm", "scn"]
     for m, n, warps, stages in ((128, 256, 8, 3), (128, 128, 4, 4), (64, 256, 4, 4)):
-        sizes = {"BM": m, "BN": n, "BK": depth}
+        # On Ampere the tutorial's small tiles are half as deep.
+        sizes = {"BM": m, "BN": n, "BK": depth // 2 if on_ampere and warps == 4 else depth}
         signature = pointers | {s: strides[s] for s in order} | dict.fromkeys([*sizes, "G"], "constexpr")
         constants = sizes | {"G": 8, "sak": 1, "sbk": 1, "scn": 1}
-        yield f"cp.async {m}x{n}", *compiled(matmul, signature, constants, num_warps=warps, num_stages=stages)
+        yield f"cp.async {m}x{n}", *compiled(matmul, signature, constants, 80 if on_ampere else 90, num_warps=warps, num_stages=stages)
+    if on_ampere:
+        return
     for m, n, warps, stages, special in ((128, 256, 8, 3, False), (128, 128, 4, 4, False), (128, 256, 4, 3, True)):
         sizes = {"BM": m, "BN": n, "BK": depth}
         signature = pointers | dict.fromkeys([*sizes, "WS"], "constexpr")

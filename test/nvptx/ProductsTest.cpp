@@ -1,6 +1,6 @@
 // Matrix products with roles: from a tile.kernel through tile-pipeline to PTX, on the virtual GPU
 // with all checks on, against the evaluator.
-#include "GpuKernels.h"
+#include "test/nvptx/GpuKernels.h"
 
 #include "tilewright/support/Concat.h"
 

@@ -130,8 +130,7 @@ std::optional<KernelEmitter::CopyPlan> KernelEmitter::planCopy(sm::CopyOp copy) 
 
 void KernelEmitter::planCopies() {
   kernel.getBody().walk([&](sm::CopyOp copy) {
-    // From registers: no map.
-    if (copy.getEngine() == sm::Engine::stmatrix)
+    if (copy.getEngine() != sm::Engine::tma)
       return;
     if (std::optional<CopyPlan> plan = planCopy(copy))
       copyPlans[copy] = *plan;
@@ -145,8 +144,20 @@ Value *KernelEmitter::tensorMapOf(const CopyPlan &plan) {
 
 void KernelEmitter::emitCopy(sm::CopyOp copy) {
   IRBuilder<> &ir = b.ir;
-  if (copy.getEngine() == sm::Engine::stmatrix)
+  switch (copy.getEngine()) {
+  case sm::Engine::tma:
+    break;
+  case sm::Engine::cp_async:
+    return emitAsyncCopy(copy);
+  case sm::Engine::ldmatrix:
+  case sm::Engine::ld:
+    return emitFragment(copy);
+  case sm::Engine::stmatrix:
     return emitMatrixStores(copy);
+  default:
+    return refuse(copy, concat("is by ", sm::stringifyEngine(copy.getEngine()).str(),
+                               ", which the GPU target does not take yet"));
+  }
   auto found = copyPlans.find(copy);
   if (found == copyPlans.end())
     return; // refused before

@@ -72,6 +72,8 @@ std::optional<Kind> kindOf(mlir::Type element, mlir::Type sum) {
 
 void KernelEmitter::emitMma(sm::MmaOp mma) {
   IRBuilder<> &ir = b.ir;
+  if (mma.getAtom() == sm::Atom::mma_sync)
+    return emitMmaSync(mma);
   auto lhs = dyn_cast<sm::BufferType>(mma.getLhs().getType()),
        rhs = dyn_cast<sm::BufferType>(mma.getRhs().getType());
   if (mma.getAtom() != sm::Atom::wgmma || chip.matrix != "wgmma" || !lhs || !rhs)

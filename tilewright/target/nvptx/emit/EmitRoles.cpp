@@ -54,29 +54,31 @@ void KernelEmitter::declareChannel(sm::ChannelOp op) {
     if (isa<sm::TakeOp>(user) && !is_contained(state.drainers, role))
       state.drainers.push_back(role);
   }
-  state.isOwn = state.drainers.size() == 1 && any_of(op->getUsers(), [&](mlir::Operation *user) {
-                  return isa<sm::AcquireOp>(user) &&
-                         user->getParentOfType<sm::RoleOp>() == state.drainers.front();
-                });
+  state.isResult = state.drainers.size() == 1 && state.drainers.front() &&
+                   any_of(op->getUsers(), [&](mlir::Operation *user) {
+                     return isa<sm::AcquireOp>(user) &&
+                            user->getParentOfType<sm::RoleOp>() == state.drainers.front();
+                   });
   state.slots = shared.allocate(state.depth * state.slotBytes, 1024, op);
-  if (state.isOwn) {
-    channels[op.getResult()] = std::move(state);
-    return;
-  }
-  state.barriers = shared.allocate(state.depth * 16, 8, op);
+  state.isOwn = kernel.getBody().getOps<sm::RoleOp>().empty();
+  // Accumulators and fragments are planned for all registers; ptxas would rather have more CTAs.
+  if (state.isOwn)
+    function->addFnAttr("nvvm.minctasm", "1");
+  else if (!state.isResult)
+    state.barriers = shared.allocate(state.depth * 16, 8, op);
   channels[op.getResult()] = std::move(state);
 }
 
 void KernelEmitter::initializeChannels() {
   IRBuilder<> &ir = b.ir;
-  if (channels.empty())
+  if (none_of(channels, [](const auto &entry) { return !entry.second.isOwn; }))
     return;
   BasicBlock *initialize = BasicBlock::Create(ir.getContext(), "", function),
              *after = BasicBlock::Create(ir.getContext(), "", function);
   ir.CreateCondBr(ir.CreateICmpEQ(thread, i32(0)), initialize, after);
   ir.SetInsertPoint(initialize);
   for (auto &[value, state] : channels) {
-    if (state.isOwn)
+    if (state.isOwn || state.isResult)
       continue;
     // Each group that drains arrives once, in every CTA that fills its slots.
     int64_t arrivals = 0;
@@ -145,7 +147,7 @@ void KernelEmitter::waitBarrier(Value *barrier, Value *phase, bool isRemote) {
 void KernelEmitter::giveBuffers(mlir::ResultRange results, ChannelState &state, Value *slot) {
   Value *base = b.ir.CreateAdd(sharedAddress(shared.address(state.slots)),
                                b.ir.CreateMul(slot, i32(state.slotBytes)));
-  Value *barrier = state.isOwn ? nullptr : barrierOf(state, slot, false);
+  Value *barrier = state.isOwn || state.isResult ? nullptr : barrierOf(state, slot, false);
   for (auto [index, result] : enumerate(results))
     buffers[result] = {b.ir.CreateAdd(base, i32(state.offsets[index])), barrier};
 }
@@ -153,9 +155,11 @@ void KernelEmitter::giveBuffers(mlir::ResultRange results, ChannelState &state, 
 void KernelEmitter::emitAcquire(sm::AcquireOp op) {
   IRBuilder<> &ir = b.ir;
   ChannelState &state = channels[op.getChannel()];
+  if (state.isOwn)
+    return acquireOwn(op, state);
   Cursor &cursor = cursorOf(op.getChannel(), CursorKind::fill);
   Value *slot = ir.CreateLoad(ir.getInt32Ty(), cursor.slot);
-  if (state.isOwn) {
+  if (state.isResult) {
     waitForStores(state.depth - 1);
     barrier();
     giveBuffers(op->getResults(), state, slot);
@@ -171,8 +175,10 @@ void KernelEmitter::emitAcquire(sm::AcquireOp op) {
 }
 
 void KernelEmitter::emitPublish(sm::PublishOp op) {
-  if (channels[op.getChannel()].isOwn)
-    return publishOwn();
+  if (ChannelState &state = channels[op.getChannel()]; state.isOwn)
+    return publishOwn(state);
+  else if (state.isResult)
+    return publishResult();
   // The bytes of the copies complete the phase.
   if (!isa_and_nonnull<sm::RoleOp>(op->getParentOfType<sm::RoleOp>()))
     refuse(op, "is in no role");
@@ -181,19 +187,23 @@ void KernelEmitter::emitPublish(sm::PublishOp op) {
 void KernelEmitter::emitTake(sm::TakeOp op) {
   IRBuilder<> &ir = b.ir;
   ChannelState &state = channels[op.getChannel()];
+  if (state.isOwn)
+    return takeOwn(op, state);
   Cursor &cursor = cursorOf(op.getChannel(), CursorKind::drain);
   Value *slot = ir.CreateLoad(ir.getInt32Ty(), cursor.slot);
-  if (!state.isOwn)
+  if (!state.isResult)
     waitBarrier(barrierOf(state, slot, false), ir.CreateLoad(ir.getInt32Ty(), cursor.phase), false);
   giveBuffers(op->getResults(), state, slot);
   advance(cursor, state.depth);
-  if (!state.isOwn)
+  if (!state.isResult)
     taken[op.getChannel()].push_back(0);
 }
 
 void KernelEmitter::emitFree(sm::FreeOp op) {
   IRBuilder<> &ir = b.ir;
-  if (channels[op.getChannel()].isOwn)
+  if (ChannelState &state = channels[op.getChannel()]; state.isOwn)
+    return freeOwn(op, state);
+  else if (state.isResult)
     return byFirstThread("cp.async.bulk.commit_group", "", {});
   std::deque<int64_t> &held = taken[op.getChannel()];
   if (held.empty())
@@ -266,7 +276,7 @@ void KernelEmitter::emitRole(sm::RoleOp role) {
   emitRounds(role);
   // Shared memory stays until the last of it is read.
   if (any_of(channels, [&](auto &entry) {
-        return entry.second.isOwn && entry.second.drainers.front() == role;
+        return entry.second.isResult && entry.second.drainers.front() == role;
       }))
     waitForStores(0);
   ir.CreateBr(after);

@@ -130,7 +130,7 @@ void KernelEmitter::waitForStores(int64_t left) {
   byFirstThread(concat("cp.async.bulk.wait_group.read ", left), "", {});
 }
 
-void KernelEmitter::publishOwn() {
+void KernelEmitter::publishResult() {
   // What threads wrote is for the copy engine to read.
   assembly(b.ir.getVoidTy(), "fence.proxy.async.shared::cta;", "~{memory}", {});
   barrier();

@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_TARGET_NVPTX_EMIT_KERNELEMITTER_H
 #define TILEWRIGHT_TARGET_NVPTX_EMIT_KERNELEMITTER_H
 
+#include "tilewright/dialect/sm/IndexFacts.h"
 #include "tilewright/dialect/sm/SmDialect.h"
 #include "tilewright/target/elements/RegionEmitter.h"
 #include "tilewright/target/nvptx/Target.h"
@@ -144,6 +145,10 @@ private:
 
   // --- Products in registers (EmitDot.cpp) ---
   void emitDot(tile::DotOp dot);
+  void emitMmaSync(sm::MmaOp mma);
+  /// Whether there is an instruction for it. Without `acc` the sum starts at zero.
+  bool multiplyTiles(mlir::Value lhs, mlir::Value rhs, mlir::Value acc, mlir::Value result,
+                     bool isTf32);
   /// Registers of one fragment as an instruction takes them: words of 32 bits, or of 64.
   llvm::SmallVector<llvm::Value *> packFragment(const Tile &tile,
                                                 llvm::ArrayRef<unsigned> registers,
@@ -161,14 +166,19 @@ private:
 
   // --- Roles and channels (EmitRoles.cpp) ---
   /// A channel in shared memory: its slots, and for each slot a barrier that says it is full and
-  /// one that says it is empty.
+  /// one that says it is empty. A channel of a kernel without roles has no barriers: the threads
+  /// that fill it drain it, so they count their copies and meet.
   struct ChannelState {
+    bool isOwn = false;
+    int64_t filled = 0;   // of an own one: slots that are published and not taken
+    int64_t held = 0;     // taken and not freed
+    bool isFreed = false; // since threads met last
     int64_t depth = 0, slotBytes = 0;
     llvm::SmallVector<int64_t> offsets; // of the buffers in a slot
     llvm::SmallVector<sm::RoleOp> drainers;
     /// One role fills and drains it: a tile of its result on the way to memory. Its threads meet at
     /// a barrier, and stores count as groups of the thread that starts them.
-    bool isOwn = false;
+    bool isResult = false;
     SharedMemory::Buffer slots, barriers;
   };
   /// Which slot is next, and the parity of its phase: two variables of a thread.
@@ -197,6 +207,31 @@ private:
   llvm::Value *barrierOf(ChannelState &state, llvm::Value *slot, bool isEmpty);
   void waitBarrier(llvm::Value *barrier, llvm::Value *phase, bool isRemote);
   void giveBuffers(mlir::ResultRange results, ChannelState &state, llvm::Value *slot);
+
+  // --- Channels without roles, copies of threads (EmitAsyncCopies.cpp) ---
+  void acquireOwn(sm::AcquireOp op, ChannelState &state);
+  void publishOwn(ChannelState &state);
+  void takeOwn(sm::TakeOp op, ChannelState &state);
+  void freeOwn(sm::FreeOp op, ChannelState &state);
+  /// What a loop's body must leave as it found it, and what it may not rely on.
+  llvm::SmallVector<int64_t> beginOwnLoop(mlir::scf::ForOp loop);
+  void endOwnLoop(mlir::scf::ForOp loop, llvm::ArrayRef<int64_t> filledBefore);
+  void emitAsyncCopy(sm::CopyOp copy);
+  /// An offset in shared memory, in bytes: a part that differs between threads, and a constant for
+  /// the instruction to add.
+  struct SplitOffset {
+    llvm::Value *varying; // i32
+    int64_t constant;
+  };
+  /// The xor of `bytes[bit]` for each bit of the thread's number that is set, and of `constant`.
+  SplitOffset offsetOfThread(llvm::ArrayRef<int64_t> bytes, int64_t constant);
+  /// Where an element of a buffer is, in bytes.
+  static int64_t byteOf(sm::BufferType buffer, llvm::ArrayRef<int64_t> index);
+
+  // --- Fragments of matrix instructions (EmitFragments.cpp) ---
+  void emitFragment(sm::CopyOp copy);
+  /// Makes elements of words, for ops that know nothing of words.
+  void unpackWords(mlir::Value value);
   llvm::Value *assembly(llvm::Type *result, const llvm::Twine &text, const llvm::Twine &constraints,
                         llvm::ArrayRef<llvm::Value *> operands);
   llvm::Value *sharedAddress(llvm::Value *pointer);
@@ -236,7 +271,7 @@ private:
                      llvm::ArrayRef<llvm::Value *> operands);
   /// Until so many stores at most still read shared memory.
   void waitForStores(int64_t left);
-  void publishOwn();
+  void publishResult();
 
   // --- Matrix instructions (EmitProducts.cpp) ---
   void emitMma(sm::MmaOp mma);
@@ -253,9 +288,6 @@ private:
   llvm::Value *digitOf(const sm::IndexTerm &term);
   /// Runs `emit` at the end of the first block, where what only depends on the thread belongs.
   llvm::Value *once(llvm::function_ref<llvm::Value *()> emit);
-  /// The largest number that is known to divide an index; 0 if it is zero.
-  int64_t divisorOf(mlir::Value index);
-  int64_t divisorOf(mlir::AffineExpr expr, mlir::ValueRange operands, unsigned dims);
   Lanes poison(mlir::Type type);
   llvm::Value *i32(int64_t value) { return b.ir.getInt32(static_cast<uint32_t>(value)); }
 
@@ -280,6 +312,9 @@ private:
   std::map<std::pair<mlir::Value, unsigned>, Cursor, CompareCursors> cursors;
   llvm::MapVector<mlir::Value, std::deque<int64_t>> taken;
   llvm::DenseSet<mlir::Value> inFlight;
+  /// Tiles that are words of 32 bits with several registers in each, as instructions take them.
+  llvm::DenseSet<mlir::Value> wordTiles;
+  std::map<std::pair<llvm::Value *, std::vector<int64_t>>, llvm::Value *> linearOffsets;
   sm::RoleOp currentRole;
   int64_t firstWarp = 0, launchRegisters = 0;
   int64_t clusters = 0; // of a persistent kernel's launch

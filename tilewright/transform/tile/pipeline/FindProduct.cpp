@@ -74,14 +74,6 @@ std::optional<Operand> operandOf(Value value, scf::ForOp loop, StringRef side,
     return std::nullopt;
   }
   operand.bits = type.getElementTypeBitWidth();
-  int64_t rowBytes = memory.getShape().back() * operand.bits / 8;
-  if (rowBytes % 16 != 0) {
-    reason = llvm::formatv(
-                 "rows of its {0} are {1} bytes apart, and the copy engine takes multiples of 16",
-                 side, rowBytes)
-                 .str();
-    return std::nullopt;
-  }
   return operand;
 }
 

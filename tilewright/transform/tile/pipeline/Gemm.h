@@ -33,6 +33,10 @@ struct Machine {
   int64_t cluster = 1;
 };
 
+/// The machine as products from registers of a warp see it, which all chips have: what is rounded
+/// on its way to the instruction (tf32) must be in registers.
+Machine withWarpProducts(Machine machine);
+
 /// `m`×`k` times `k`×`n`, `batch` times.
 struct Gemm {
   int64_t m, n, k, batch = 1;
@@ -72,6 +76,12 @@ struct GemmChoice {
   /// Why it is as fast as it is, in sentences.
   llvm::SmallVector<std::string> reasons = {};
 };
+
+/// Warps along M and along N, for products from registers. Each has one rectangle of the tile.
+struct WarpGrid {
+  int64_t m, n;
+};
+WarpGrid warpGrid(const GemmChoice &choice);
 
 /// The loop of one tile as a problem for `planPipeline`. `choice` has its sizes and its cluster.
 PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const GemmChoice &choice);

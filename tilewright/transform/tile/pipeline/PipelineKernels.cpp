@@ -1,9 +1,11 @@
 // The pass `tile-pipeline`: find products, plan them, change them.
 #include "tilewright/transform/tile/Passes.h"
 #include "tilewright/transform/tile/pipeline/Epilogue.h"
+#include "tilewright/transform/tile/pipeline/PipelinedKernel.h"
 #include "tilewright/transform/tile/pipeline/ReadMachine.h"
 #include "tilewright/transform/tile/pipeline/RoleKernel.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -88,21 +90,22 @@ Gemm gemmOf(const Product &product) {
 /// The best way to divide the tile among CTAs of a cluster, with its plan.
 std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
                                  std::string &reason) {
-  if (machine.matrixUnit != MatrixUnit::wgmma) {
-    reason =
-        llvm::formatv(
-            "{0} has no matrix instructions that take operands from shared memory into registers",
-            machine.chip)
-            .str();
-    return std::nullopt;
-  }
-  if (tile::DotOp dot = product.dot; dot.getTf32()) {
-    reason =
-        "f32 is rounded to tf32 on the way to the instruction, which a copy engine does not do";
-    return std::nullopt;
+  Gemm gemm = gemmOf(product);
+  tile::DotOp dot = product.dot;
+  if (machine.matrixUnit != MatrixUnit::wgmma || dot.getTf32())
+    return choosePipelined(product, gemm, withWarpProducts(machine), reason);
+  for (auto [operand, side] : {std::pair(product.lhs, "lhs"), {product.rhs, "rhs"}}) {
+    int64_t rowBytes =
+        cast<MemRefType>(operand.load.getSource().getType()).getShape().back() * operand.bits / 8;
+    if (rowBytes % 16 != 0) {
+      reason = llvm::formatv(
+                   "rows of its {0} are {1} bytes apart, and the copy engine takes multiples of 16",
+                   side, rowBytes)
+                   .str();
+      return std::nullopt;
+    }
   }
   const int64_t line = 128 * 8 / product.lhs.bits;
-  Gemm gemm = gemmOf(product);
   if (product.k != line && !(product.k < line && product.iterations == 1 && gemm.k <= product.k)) {
     reason = llvm::formatv("its tile is {0} deep, and a line of 128 bytes is {1}", product.k, line)
                  .str();
@@ -195,13 +198,18 @@ struct TilePipelinePass : tile::impl::TilePipelinePassBase<TilePipelinePass> {
       std::optional<GemmChoice> choice =
           product ? choose(*product, *machine, reason) : std::nullopt;
       if (!choice) {
-        remark::missed(kernel.getLoc(), options)
-            << remark::reason("{0} has no roles: {1}", kernel.getSymName(), reason);
+        remark::missed(kernel.getLoc(), options) << remark::reason(
+            "{0} {1}: {2}", kernel.getSymName(),
+            machine->matrixUnit == MatrixUnit::mmaSync ? "is not pipelined" : "has no roles",
+            reason);
         continue;
       }
       std::string name = kernel.getSymName().str();
       Location loc = kernel.getLoc();
-      makeRoleKernel(*product, *choice);
+      if (choice->plan.roles.size() == 1)
+        makePipelinedKernel(*product, *choice);
+      else
+        makeRoleKernel(*product, *choice);
       ++numKernels;
       for (const std::string &why : choice->reasons)
         remark::passed(loc, options) << llvm::formatv("{0}: {1}", name, why).str();
