@@ -17,6 +17,14 @@ def gemm(element, result="f16", size=512, contract=1):
             f"  return %d : {c}\n}}\n", [f"{size}x{size}x{element}={1 if element[0] == 'i' else 0.5}"] * 2)  # fmt: skip
 
 
+def mixed(small, order="nn", result="f32", size=1024):
+    """bf16 by something smaller that is widened on the way."""
+    a, w, c = f"tensor<{size}x{size}xbf16>", f"tensor<{size}x{size}x{small}>", f"tensor<{size}x{size}x{result}>"
+    return (f"func.func @main(%a: {a}, %w: {w}) -> {c} {{\n  %b = stablehlo.convert %w : ({w}) -> {a}\n"
+            f"  %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [{'nt'.index(order[1])}] : ({a}, {a}) -> {c}\n  return %d : {c}\n}}\n",
+            [f"{size}x{size}xbf16=0.5", f"{size}x{size}x{small}=1"])  # fmt: skip
+
+
 def softmax(rows=256, columns=1024, name="main"):
     x, r = f"tensor<{rows}x{columns}xf32>", f"tensor<{rows}xf32>"
     reduce = "stablehlo.reduce(%{0} init: %{1}) applies stablehlo.{2} across dimensions = [1] : ({3}, tensor<f32>) -> {4}"
@@ -36,7 +44,8 @@ def softmax(rows=256, columns=1024, name="main"):
 
 
 PROGRAMS = {"gemm f16": gemm("f16"), "gemm bf16": gemm("bf16"), "gemm e4m3": gemm("f8E4M3FN"), "gemm to f32": gemm("f16", "f32"),
-            "softmax": softmax()}  # fmt: skip
+            "gemm bf16 e4m3": mixed("f8E4M3FN"), "gemm bf16 e4m3 rows": mixed("f8E4M3FN", "nt"), "gemm bf16 e4m3 half": mixed("f8E4M3FN", "nt", "bf16", 512),
+            "gemm bf16 i4": mixed("i4", size=512), "softmax": softmax()}  # fmt: skip
 # On few processors a product is a persistent kernel, and its narrow result leaves by the copy engine.
 FEW = {"gemm f16 on 4": gemm("f16"), "gemm e4m3 to bf16 on 4": gemm("f8E4M3FN", "bf16"), "gemm to f32 on 4": gemm("f16", "f32")}
 # Products of a chip without a copy engine: operands by cp.async, fragments by ldmatrix, and f32 along N word by word.
@@ -94,6 +103,17 @@ def test_engines_are_those_of_the_best_kernels(tmp_path):
                         "stmatrix.sync", "global.shared::cta.bulk_group"):
         assert instruction in ptx, instruction
     assert "f32x2" not in ptx
+
+
+def test_a_side_that_is_computed_goes_to_the_best_instructions_through_registers(tmp_path):
+    for order, load in ("nn", "ldmatrix.sync.aligned.m8n8.x4.trans"), ("nt", "ld.shared.u16"):
+        (tmp_path / "gemm.mlir").write_text(mixed("f8E4M3FN", order)[0])
+        tool("compile", tmp_path / "gemm.mlir", "--target=sm_90a", f"--output={tmp_path}/gemm.twx", f"--code={tmp_path}/gemm")
+        ptx = (tmp_path / "gemm.ptx").read_text()
+        assert re.search(r"wgmma\.mma_async[^;]*\}, \{%r\d+, %r\d+, %r\d+, %r\d+\}, c", ptx)
+        for instruction in ("cp.async.bulk.tensor.2d", load, "cvt.rn.f16x2.e4m3x2", "cvt.rn.bf16x2.f32"):
+            assert instruction in ptx, instruction
+        assert "mma.sync" not in ptx
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -55,7 +55,7 @@ std::string VirtualGpu::run(const std::string &name, const std::vector<void *> &
     if (tilewright_vgpu_encode_tensor_map(
             maps.back()->data, element, static_cast<uint32_t>(dims.size()),
             buffers[static_cast<size_t>(map.argument)], dims.data(), strides.data(), box.data(),
-            ones.data(), /*swizzle=*/3, 0, &error) != 0)
+            ones.data(), /*swizzle=*/map.swizzleBytes == 64 ? 2 : 3, 0, &error) != 0)
       return concat("a tensor map of ", kernel.symbol, ": ", take(error));
     arguments.push_back(maps.back()->data);
   }

@@ -26,7 +26,8 @@ artifact::TensorMap tensorMapOf(const nvptx::TensorMapInfo &info) {
   map.byteStrides = info.byteStrides;
   map.box = info.box;
   map.elementStrides.assign(info.dims.size(), 1);
-  map.swizzle = artifact::TensorMap::Swizzle::bytes128;
+  map.swizzle = info.swizzleBytes == 64 ? artifact::TensorMap::Swizzle::bytes64
+                                        : artifact::TensorMap::Swizzle::bytes128;
   map.promotion = artifact::TensorMap::L2Promotion::bytes256;
   return map;
 }

@@ -254,6 +254,18 @@ bool Tiling::chooseByCost(const Needs &needs, const Capacities &capacities, int 
               : types.left.isBF16()     ? "bf16"
               : types.left.isF16()      ? "f16"
                                         : "";
+  // What is computed on its way is the instruction's left side: on the right, the product is
+  // transposed.
+  const bool isSwapped = !ofWarps && needs.product->rightComputed;
+  if (isSwapped) {
+    std::swap(gemm.m, gemm.n);
+    std::swap(gemm.lhsBits, gemm.rhsBits);
+    std::swap(row, column);
+  }
+  if (!ofWarps && (needs.product->leftComputed || needs.product->rightComputed)) {
+    gemm.lhsBits = needs.product->computedBits;
+    gemm.lhsInRegisters = true;
+  }
   // The copy engine brings lines along N; threads bring what there is.
   if (needs.product->columnsInner && !ofWarps)
     gemm.columnStep = 1024 / gemm.rhsBits;

@@ -151,8 +151,17 @@ void KernelEmitter::emitAsyncCopy(sm::CopyOp copy) {
   // Pieces of 4 to 16 bytes along the dimension that is contiguous in memory.
   const size_t in = copy.getTransposed() ? 0 : 1, out = 1 - in;
   const size_t rank = memoryType.getShape().size();
+  // The dimensions of memory that it goes along; in all others it has one index.
+  std::array<size_t, 2> dims{rank - 2, rank - 1};
+  if (std::optional<ArrayRef<int64_t>> named = copy.getDims())
+    dims = {size_t((*named)[0]), size_t((*named)[1])};
+  if (dims[1] != rank - 1)
+    return refuse(copy, "does not go along what is contiguous in memory");
   const auto bytes = int64_t(memoryType.getElementTypeBitWidth() / 8);
   const int64_t rowBytes = memoryType.getShape().back() * bytes;
+  int64_t outerBytes = bytes; // from one index of the outer dimension to the next
+  for (size_t dim = dims[0] + 1; dim < rank; ++dim)
+    outerBytes *= memoryType.getShape()[dim];
   const int64_t start = sm::divisorOf(copy.getSourceOffsets()[rank - 1]) * bytes;
   int64_t piece = std::min<int64_t>(16, layout.cover(int64_t(in)) * bytes);
   auto indexOf = [&](int64_t inner, int64_t outer) {
@@ -195,7 +204,7 @@ void KernelEmitter::emitAsyncCopy(sm::CopyOp copy) {
   Value *outerOfThread =
       once([&]() -> Value * { return ir.CreateLShr(thread, i32(Log2_64(uint64_t(perRow)))); });
   Value *from = once([&]() -> Value * {
-    Value *row = ir.CreateMul(ir.CreateZExtOrTrunc(outerOfThread, word), number(rowBytes));
+    Value *row = ir.CreateMul(ir.CreateZExtOrTrunc(outerOfThread, word), number(outerBytes));
     return ir.CreateAdd(row,
                         ir.CreateMul(ir.CreateZExtOrTrunc(innerOfThread, word), number(bytes)));
   });
@@ -230,11 +239,11 @@ void KernelEmitter::emitAsyncCopy(sm::CopyOp copy) {
   };
   auto both = [&](Value *left, Value *right) { return left ? ir.CreateAnd(left, right) : right; };
   Value *common = nullptr;
-  for (size_t dim = 0; dim + 2 < rank; ++dim)
-    if (outside(dim, 1))
+  for (size_t dim = 0; dim < rank; ++dim)
+    if (dim != dims[0] && dim != dims[1] && outside(dim, 1))
       common = both(common, isInside(dim, nullptr, 0));
-  const bool checksInner = outside(rank - 1, layout.cover(int64_t(in))),
-             checksOuter = outside(rank - 2, layout.cover(int64_t(out)));
+  const bool checksInner = outside(dims[1], layout.cover(int64_t(in))),
+             checksOuter = outside(dims[0], layout.cover(int64_t(out)));
   std::map<int64_t, Value *> innerInside;
   Value *isOn = pieces < threads ? ir.CreateICmpULT(thread, i32(pieces)) : nullptr;
   for (int64_t first = 0; first < pieces; first += threads) {
@@ -243,17 +252,17 @@ void KernelEmitter::emitAsyncCopy(sm::CopyOp copy) {
     if (checksInner) {
       Value *&known = innerInside[index[in]];
       if (!known)
-        known = isInside(rank - 1, innerOfThread, index[in]);
+        known = isInside(dims[1], innerOfThread, index[in]);
       inside = both(inside, known);
     }
     if (checksOuter)
-      inside = both(inside, isInside(rank - 2, outerOfThread, index[out]));
+      inside = both(inside, isInside(dims[0], outerOfThread, index[out]));
     const SplitOffset to = offsetOfThread(ofBits, byteOf(buffer, index));
     SmallVector<Value *> operands{ir.CreateAdd(place.address, to.varying), source};
     // 16 bytes go past L1, which nobody would read them from.
     std::string text =
         concat(isOn ? "@$2 " : "", "cp.async.", piece == 16 ? "cg" : "ca", ".shared.global [$0+",
-               to.constant, "], [$1+", index[out] * rowBytes + index[in] * bytes, "], ", piece);
+               to.constant, "], [$1+", index[out] * outerBytes + index[in] * bytes, "], ", piece);
     std::string constraints = "r,l";
     if (isOn) {
       operands.push_back(isOn);

@@ -53,6 +53,10 @@ void KernelEmitter::declareChannel(sm::ChannelOp op) {
     auto role = user->getParentOfType<sm::RoleOp>();
     if (isa<sm::TakeOp>(user) && !is_contained(state.drainers, role))
       state.drainers.push_back(role);
+    for (mlir::Value buffer : user->getResults())
+      for (mlir::Operation *reader : buffer.getUsers())
+        if (auto copy = dyn_cast<sm::CopyOp>(reader); copy && isFromSlot(copy))
+          state.isReadByThreads = true;
   }
   state.isResult = state.drainers.size() == 1 && state.drainers.front() &&
                    any_of(op->getUsers(), [&](mlir::Operation *user) {
@@ -80,10 +84,12 @@ void KernelEmitter::initializeChannels() {
   for (auto &[value, state] : channels) {
     if (state.isOwn || state.isResult)
       continue;
-    // Each group that drains arrives once, in every CTA that fills its slots.
+    // Each group that drains (or each of its warps) arrives once, in every CTA that fills its
+    // slots.
     int64_t arrivals = 0;
     for (sm::RoleOp role : state.drainers)
-      arrivals += (int64_t(role.getWarps()) + groupWarps - 1) / groupWarps;
+      arrivals += state.isReadByThreads ? int64_t(role.getWarps())
+                                        : (int64_t(role.getWarps()) + groupWarps - 1) / groupWarps;
     for (int64_t slot = 0; slot < state.depth; ++slot)
       for (auto [kind, count] : {std::pair<int64_t, int64_t>(0, 1), {1, arrivals * clusterSize()}})
         ir.CreateIntrinsic(
@@ -215,8 +221,14 @@ void KernelEmitter::emitFree(sm::FreeOp op) {
   ChannelState &state = channels[op.getChannel()];
   Value *barrier = barrierOf(state, ir.CreateLoad(ir.getInt32Ty(), cursor.slot), true);
   advance(cursor, state.depth);
-  // One thread of each group, and a thread for each CTA of the cluster.
-  Value *inGroup = ir.CreateAnd(thread, i32(groupWarps * chip.warpSize - 1));
+  // One thread of each group (or warp), and a thread for each CTA of the cluster. What threads of a
+  // warp have read, they have read when they have met; the engine that writes there next is told by
+  // a fence, because it does not come by the way of the threads.
+  if (state.isReadByThreads)
+    assembly(ir.getVoidTy(), "fence.proxy.async.shared::cta;\nbar.warp.sync 0xffffffff;",
+             "~{memory}", {});
+  const int64_t together = state.isReadByThreads ? 1 : groupWarps;
+  Value *inGroup = ir.CreateAnd(thread, i32(together * chip.warpSize - 1));
   Value *isMine = ir.CreateICmpULT(inGroup, i32(clusterSize()));
   Value *on = ir.CreateZExt(isMine, ir.getInt32Ty());
   if (clusterSize() == 1)
@@ -260,6 +272,7 @@ void KernelEmitter::emitRole(sm::RoleOp role) {
   threadOffsets.clear();
   cursors.clear();
   taken.clear();
+  deferPrologues(role);
   // The copy engine is one thread's; a role with nothing else has no use for the others.
   bool onlyCopies = !role.getBody()
                          .walk([](mlir::Operation *op) {

@@ -36,7 +36,7 @@ void KernelEmitter::emitMatrixStores(sm::CopyOp copy) {
   std::optional<Lines> lines = linesOf(buffer, /*inner=*/1);
   const sm::Layout &layout = threads.layout;
   const int64_t columns = layout.cover(1) / clusterDigit(layout, 1);
-  if (!isMatrices(layout) || !lines || lines->columns != columns ||
+  if (!isMatrices(layout) || !lines || lines->line != 64 || lines->columns != columns ||
       lines->rows != layout.cover(0) / clusterDigit(layout, 0))
     return refuse(copy, concat("stores ", layout.str(), " to ", buffer.getLayout().getValue().str(),
                                ", and stmatrix wants 8x8 matrices and lines of 128 bytes"));
@@ -104,7 +104,7 @@ void KernelEmitter::emitStoreCopy(sm::CopyOp copy, const CopyPlan &plan) {
   if (plan.innerPerCta)
     at[0] = ir.CreateAdd(at[0], ir.CreateMul(ctaRank(), i32(plan.innerPerCta)));
   if (plan.outerPerCta)
-    at[1] = ir.CreateAdd(at[1], ir.CreateMul(ctaRank(), i32(plan.outerPerCta)));
+    at[plan.outer] = ir.CreateAdd(at[plan.outer], ir.CreateMul(ctaRank(), i32(plan.outerPerCta)));
   std::string coordinates, constraints = "l";
   for (size_t i = 0; i < at.size(); ++i) {
     coordinates += concat(i ? ", $" : "$", 1 + i);

@@ -292,6 +292,8 @@ void KernelEmitter::emitOps(mlir::Block &block) {
 }
 
 void KernelEmitter::emitOp(mlir::Operation *op) {
+  if (deferred.contains(op))
+    return;
   // A product goes on until somebody but the next product needs it.
   if (!isa<sm::MmaOp, mlir::scf::ForOp>(op))
     for (mlir::Value operand : op->getOperands()) {

@@ -179,6 +179,8 @@ private:
     /// One role fills and drains it: a tile of its result on the way to memory. Its threads meet at
     /// a barrier, and stores count as groups of the thread that starts them.
     bool isResult = false;
+    /// Threads read its slots themselves, so each warp says when it has.
+    bool isReadByThreads = false;
     SharedMemory::Buffer slots, barriers;
   };
   /// Which slot is next, and the parity of its phase: two variables of a thread.
@@ -246,14 +248,16 @@ private:
   /// A copy as boxes: `boxes` of `line` elements by `boxRows` rows.
   struct CopyPlan {
     size_t map = 0;
-    int64_t boxes = 1, boxBytes = 0, boxRows = 0, line = 0;
+    int64_t boxes = 1, boxBytes = 0, boxRows = 0, line = 0, lineBytes = 128;
+    size_t outer = 1; // the coordinate of the rows, counted from the contiguous dimension
     /// Elements that CTAs of the cluster are apart in memory; 0 where they have the same.
     int64_t innerPerCta = 0, outerPerCta = 0;
     bool isMulticast = false;
   };
-  /// A buffer of lines of 128 bytes, swizzled: what a CTA has of it.
+  /// A buffer of lines of 128 (or 64) bytes, swizzled: what a CTA has of it.
   struct Lines {
-    int64_t rows = 0, columns = 0, stride = 0; // in bytes, from one line of columns to the next
+    int64_t rows = 0, columns = 0, line = 0; // in elements
+    int64_t stride = 0;                      // in bytes, from one line of columns to the next
     int64_t innerPerCta = 0, outerPerCta = 0;
   };
   /// `inner` is the dimension along the lines.
@@ -277,6 +281,32 @@ private:
   void emitMma(sm::MmaOp mma);
   /// Waits until so many products at most are under way.
   void waitProducts(int64_t left);
+
+  // --- An operand in registers (EmitRegisterOperand.cpp) ---
+  /// Elements of a tile as they came from a slot: words, and where in them each register's element
+  /// is. They are decoded where they are used.
+  struct RawTile {
+    llvm::SmallVector<llvm::Value *> words; // i8, i16 or i32
+    struct Part {
+      unsigned word, bit;
+    };
+    llvm::SmallVector<Part> parts; // by register
+  };
+  /// Whether a copy reads a slot into registers.
+  static bool isFromSlot(sm::CopyOp copy);
+  void emitSlotLoad(sm::CopyOp copy);
+  /// Finds what is computed on the way to products' left sides, which is emitted with them, piece
+  /// by piece.
+  void deferPrologues(sm::RoleOp role);
+  void emitMmaFromRegisters(sm::MmaOp mma);
+  /// One register of a tile that is emitted where it is used. `known` has what was emitted before.
+  using KnownRegisters = std::map<std::pair<const void *, unsigned>, Lanes>;
+  Lanes deferredRegister(mlir::Value value, unsigned reg, RawTile &raw, KnownRegisters &known);
+  /// The register of the slot's tile that a register is computed from.
+  std::optional<unsigned> rawRegister(mlir::Value value, unsigned reg);
+  Lanes decodeRaw(RawTile &raw, unsigned reg, mlir::Type type, KnownRegisters &known);
+  /// Counts products as issued after the slots that they do not read.
+  void countProducts(sm::MmaOp mma, int64_t count);
   /// Waits for a tile that a product is computing.
   void settle(mlir::Value value);
   static bool reads(sm::MmaOp mma, mlir::Value channel);
@@ -315,6 +345,10 @@ private:
   /// Tiles that are words of 32 bits with several registers in each, as instructions take them.
   llvm::DenseSet<mlir::Value> wordTiles;
   std::map<std::pair<llvm::Value *, std::vector<int64_t>>, llvm::Value *> linearOffsets;
+  llvm::DenseSet<mlir::Operation *> deferred;
+  llvm::DenseMap<mlir::Value, RawTile> rawTiles;
+  /// The registers of a view's source that its result's are, for those that are deferred.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int64_t>> viewRegisters;
   sm::RoleOp currentRole;
   int64_t firstWarp = 0, launchRegisters = 0;
   int64_t clusters = 0; // of a persistent kernel's launch

@@ -10,12 +10,6 @@ namespace tilewright::pipeline {
 
 using sm::Layout;
 
-bool isScalar(Operation *op) {
-  auto isTile = [](Type type) { return isa<RankedTensorType>(type); };
-  return op->getNumRegions() == 0 && isPure(op) && llvm::none_of(op->getOperandTypes(), isTile) &&
-         llvm::none_of(op->getResultTypes(), isTile);
-}
-
 Epilogue::Epilogue(const Product &product, const Layout &accumulator) : product(product) {
   scf::ForOp loop = product.loop;
   layouts[loop.getResult(0)] = accumulator;
@@ -57,6 +51,8 @@ tile::StoreOp findStoreToStage(const Product &product, std::string &reason) {
     const int64_t rowBytes = memory.getShape().back() * 2;
     if (std::next(stores.begin()) != stores.end())
       reason = "it is not the only result";
+    else if (product.isSwapped)
+      reason = "the product is computed transposed";
     else if (rowBytes % 16 != 0)
       reason =
           llvm::formatv("its rows are {0} bytes apart, and the copy engine takes multiples of 16",
@@ -196,6 +192,13 @@ static Layout storeLayout(const Layout &layout, RankedTensorType type) {
     return layout;
   SmallVector<Layout::Digits> dims(layout.getDims());
   Layout::Digits &columns = dims.back();
+  // Of a product that was computed transposed, columns are the instruction's rows: eight lanes, and
+  // the eight that follow in another register.
+  if (columns.size() >= 2 && columns.back() == Digit{8, Axis::lane, 4} &&
+      columns[columns.size() - 2] == Digit{2, Axis::reg, 2}) {
+    std::swap(columns.back(), columns[columns.size() - 2]);
+    return Layout(dims, layout.getCopies(), layout.getFlips()).canonical();
+  }
   if (columns.size() < 3)
     return layout;
   const Digit pair = columns[columns.size() - 1], lanes = columns[columns.size() - 2],
@@ -231,11 +234,11 @@ static void buildStaged(OpBuilder &b, tile::StoreOp store, Value tile, Value cha
     offsets.push_back(scalars.lookup(offset));
   auto empty = sm::AcquireOp::create(b, loc, channel);
   sm::CopyOp::create(b, loc, Type(), sm::Engine::stmatrix, tile, ValueRange(), empty.getResult(0),
-                     ValueRange(), false);
+                     ValueRange(), false, DenseI64ArrayAttr());
   sm::PublishOp::create(b, loc, channel);
   auto full = sm::TakeOp::create(b, loc, channel);
   sm::CopyOp::create(b, loc, Type(), sm::Engine::tma, full.getResult(0), ValueRange(),
-                     scalars.lookup(store.getTarget()), offsets, false);
+                     scalars.lookup(store.getTarget()), offsets, false, DenseI64ArrayAttr());
   sm::FreeOp::create(b, loc, channel);
 }
 

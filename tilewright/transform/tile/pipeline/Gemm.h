@@ -42,6 +42,9 @@ struct Gemm {
   int64_t m, n, k, batch = 1;
   std::string type = "f16"; // a key of Machine::products
   int64_t lhsBits = 16, rhsBits = 16, resultBits = 16;
+  /// The left side is computed on its way: read from shared memory by the threads, in elements of
+  /// `lhsBits`, and given to the instruction in registers, in elements of `rhsBits`.
+  bool lhsInRegisters = false;
   /// Columns that a tile must be a multiple of: 64 where rows of 128 bytes along N are what is
   /// copied.
   int64_t columnStep = 8;

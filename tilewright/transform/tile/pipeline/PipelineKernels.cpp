@@ -2,6 +2,7 @@
 #include "tilewright/transform/tile/Passes.h"
 #include "tilewright/transform/tile/pipeline/Epilogue.h"
 #include "tilewright/transform/tile/pipeline/PipelinedKernel.h"
+#include "tilewright/transform/tile/pipeline/Prologue.h"
 #include "tilewright/transform/tile/pipeline/ReadMachine.h"
 #include "tilewright/transform/tile/pipeline/RoleKernel.h"
 
@@ -45,8 +46,9 @@ Gemm::Order orderOf(const Product &product) {
   tile::KernelOp kernel = product.kernel;
   auto coordinate = [&](const Operand &operand, bool isLhs) {
     tile::LoadOp load = operand.load;
-    auto offsets = load.getOffsets();
-    return coordinateOf(offsets[offsets.size() - (isLhs != operand.transposed ? 2 : 1)], kernel);
+    const bool isOuter = isLhs != operand.transposed;
+    return coordinateOf(load.getOffsets()[size_t(isOuter ? operand.outerDim : operand.innerDim)],
+                        kernel);
   };
   std::optional<unsigned> row = coordinate(product.lhs, true),
                           column = coordinate(product.rhs, false);
@@ -63,12 +65,13 @@ Gemm gemmOf(const Product &product) {
   auto sizesOf = [](const Operand &operand) {
     tile::LoadOp load = operand.load;
     ArrayRef<int64_t> shape = cast<MemRefType>(load.getSource().getType()).getShape();
-    int64_t first = shape[shape.size() - 2], second = shape.back();
+    int64_t first = shape[size_t(operand.outerDim)], second = shape[size_t(operand.innerDim)];
     return operand.transposed ? std::pair(second, first) : std::pair(first, second);
   };
   Gemm gemm;
   gemm.m = sizesOf(product.lhs).first;
-  gemm.k = sizesOf(product.lhs).second;
+  // Of a contraction in groups memory has more than one dimension.
+  gemm.k = product.iterations * product.k;
   gemm.n = sizesOf(product.rhs).second;
   tile::KernelOp kernel = product.kernel;
   int64_t tiles = llvm::divideCeil(gemm.m, product.m) * llvm::divideCeil(gemm.n, product.n);
@@ -84,6 +87,7 @@ Gemm gemmOf(const Product &product) {
     if (type.getNumElements() == product.m * product.n && type.getElementType().isIntOrFloat())
       gemm.resultBits += type.getElementTypeBitWidth();
   }
+  gemm.lhsInRegisters = product.lhs.hasPrologue;
   return gemm;
 }
 
@@ -105,22 +109,26 @@ std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
       return std::nullopt;
     }
   }
-  const int64_t line = 128 * 8 / product.lhs.bits;
-  if (product.k != line && !(product.k < line && product.iterations == 1 && gemm.k <= product.k)) {
+  // The right side is in lines of shared memory in any case.
+  const int64_t line = 128 * 8 / product.rhs.bits;
+  if (product.k != line && !(product.k < line && product.iterations == 1 && gemm.k <= product.k &&
+                             !product.lhs.hasPrologue)) {
     reason = llvm::formatv("its tile is {0} deep, and a line of 128 bytes is {1}", product.k, line)
                  .str();
     return std::nullopt;
   }
   // Instructions for elements of 16 bits take either order, others only K in lines.
-  bool sixteen = product.lhs.bits == 16;
-  if (!sixteen && (product.lhs.transposed || !product.rhs.transposed)) {
+  bool sixteen = product.rhs.bits == 16;
+  if (!sixteen &&
+      ((product.lhs.transposed && !product.lhs.hasPrologue) || !product.rhs.transposed)) {
     reason = llvm::formatv("matrix instructions of {0} want both operands contiguous along K",
                            product.type)
                  .str();
     return std::nullopt;
   }
   const int64_t columnStep = product.rhs.transposed ? 8 : line;
-  const int64_t rowStep = product.lhs.transposed ? std::max<int64_t>(64, line) : 64;
+  const int64_t rowStep =
+      product.lhs.transposed && !product.lhs.hasPrologue ? std::max<int64_t>(64, line) : 64;
   bool reduces = false;
   tile::KernelOp kernel = product.kernel;
   kernel.getBody().walk([&](tile::ReduceOp) { reduces = true; });
@@ -168,6 +176,11 @@ std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
         cost.reset();
       }
     }
+    if (cost && product.lhs.hasPrologue)
+      if (std::optional<std::string> problem = Prologue(product, *cost).problem()) {
+        why = *problem;
+        cost.reset();
+      }
     if (cost && (!best || cost->cycles < best->cycles))
       best = cost;
     if (first.empty())

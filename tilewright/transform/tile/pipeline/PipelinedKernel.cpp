@@ -3,6 +3,7 @@
 #include "tilewright/dialect/sm/Atoms.h"
 #include "tilewright/dialect/sm/IndexFacts.h"
 #include "tilewright/transform/tile/pipeline/Epilogue.h"
+#include "tilewright/transform/tile/pipeline/Prologue.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -118,8 +119,12 @@ public:
     const int64_t rest = std::max<int64_t>(ahead, 1);
     for (int64_t step = 0; step < rest; ++step)
       state = iterate(state, Value(), step + 1 < rest);
-    Epilogue epilogue(product, sumLayout());
-    epilogue.build(b, state.sum, scalars);
+    Layout layout = layoutInDot(product, sumLayout());
+    Value sum = state.sum;
+    if (AffineMap turn = matrixOfDot(product); !turn.isIdentity())
+      sum = tile::ViewOp::create(b, loc, sm::withLayout(product.dot.getType(), layout), sum, turn);
+    Epilogue epilogue(product, layout);
+    epilogue.build(b, sum, scalars);
     tile::YieldOp::create(b, loc);
     product.kernel->erase();
     return kernel;
@@ -161,8 +166,12 @@ private:
   const Operand &operand(bool isLhs) const { return isLhs ? product.lhs : product.rhs; }
   bool kInner(bool isLhs) const { return isLhs != operand(isLhs).transposed; }
   Type element(bool isLhs) {
-    tile::DotOp dot = product.dot;
-    return cast<RankedTensorType>((isLhs ? dot.getLhs() : dot.getRhs()).getType()).getElementType();
+    tile::LoadOp load = operand(isLhs).load;
+    return cast<RankedTensorType>(load.getType()).getElementType();
+  }
+  Type sumType() {
+    Type of = cast<RankedTensorType>(product.dot.getType()).getElementType();
+    return sm::withLayout(RankedTensorType::get({product.m, product.n}, of), sumLayout());
   }
 
   sm::BufferType bufferType(bool isLhs) {
@@ -193,14 +202,18 @@ private:
     channel = sm::ChannelOp::create(b, loc, type, choice.plan.channels[0].depth);
   }
 
+  /// Which dimensions of memory the operand goes along, where they are not the last two.
+  DenseI64ArrayAttr dimsOf(Operand operand) {
+    const int64_t rank = cast<MemRefType>(operand.load.getSource().getType()).getRank();
+    if (operand.outerDim == rank - 2)
+      return {};
+    return b.getDenseI64ArrayAttr({operand.outerDim, operand.innerDim});
+  }
+
   /// Starts the copies of an iteration.
   void fill(Value step) {
-    scf::ForOp old = product.loop;
     IRMapping inside = scalars;
-    inside.map(old.getInductionVar(), step);
-    for (Operation &op : old.getBody()->without_terminator())
-      if (isScalar(&op))
-        b.clone(op, inside);
+    enterIteration(b, product, step, inside);
     auto slot = sm::AcquireOp::create(b, loc, channel);
     for (bool isLhs : {true, false}) {
       tile::LoadOp load = operand(isLhs).load;
@@ -209,7 +222,7 @@ private:
         offsets.push_back(inside.lookup(offset));
       sm::CopyOp::create(b, load.getLoc(), Type(), sm::Engine::cp_async,
                          inside.lookup(load.getSource()), offsets, slot.getResult(isLhs ? 0 : 1),
-                         ValueRange(), operand(isLhs).transposed);
+                         ValueRange(), operand(isLhs).transposed, dimsOf(operand(isLhs)));
     }
     sm::PublishOp::create(b, loc, channel);
   }
@@ -229,7 +242,7 @@ private:
     auto engine = bits == 32 && !kInner(isLhs) ? sm::Engine::ld : sm::Engine::ldmatrix;
     tile::LoadOp load = operand(isLhs).load;
     return sm::CopyOp::create(b, load.getLoc(), type, engine, buffer, offsets, Value(),
-                              ValueRange(), false)
+                              ValueRange(), false, DenseI64ArrayAttr())
         .getResult();
   }
 
@@ -246,7 +259,7 @@ private:
     State state;
     tile::MapOp zero = cast<tile::MapOp>(product.loop.getInitArgs()[0].getDefiningOp());
     Operation *made = b.clone(*zero.getOperation());
-    made->getResult(0).setType(sm::withLayout(product.dot.getType(), sumLayout()));
+    made->getResult(0).setType(sumType());
     state.sum = made->getResult(0);
     takeInto(state);
     return state;
@@ -260,7 +273,7 @@ private:
     const int64_t steps = choice.k / depth;
     State next = state;
     Value lhs = state.lhs, rhs = state.rhs;
-    Type type = sm::withLayout(product.dot.getType(), sumLayout());
+    Type type = sumType();
     for (int64_t step = 0; step < steps; ++step) {
       Value nextLhs, nextRhs;
       if (step + 1 < steps) {
@@ -299,6 +312,12 @@ int64_t pieceBytes(const Operand &operand) {
 std::optional<GemmChoice> choosePipelined(const Product &product, const Gemm &gemm,
                                           const Machine &machine, std::string &reason) {
   const int64_t bits = product.lhs.bits, depth = atomBits / bits;
+  if (product.lhs.hasPrologue) {
+    reason = llvm::formatv("its {0} is computed on its way from memory",
+                           product.isSwapped ? "rhs" : "lhs")
+                 .str();
+    return std::nullopt;
+  }
   for (auto [operand, side] : {std::pair(product.lhs, "lhs"), {product.rhs, "rhs"}}) {
     if (int64_t piece = pieceBytes(operand); piece < 4) {
       reason = llvm::formatv("its {0} comes in pieces of {1} bytes that lie together and aligned, "
@@ -333,7 +352,9 @@ std::optional<GemmChoice> choosePipelined(const Product &product, const Gemm &ge
     return std::nullopt;
   }
   if (std::optional<std::string> problem =
-          Epilogue(product, warpSumLayout(choice.m, choice.n, warpGrid(*cost))).problem()) {
+          Epilogue(product,
+                   layoutInDot(product, warpSumLayout(choice.m, choice.n, warpGrid(*cost))))
+              .problem()) {
     reason = *problem;
     return std::nullopt;
   }
