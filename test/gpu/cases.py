@@ -123,6 +123,37 @@ def products():
             else:
                 case = dataclasses.replace(case, absolute=case.absolute + 2)
             yield case
+    # Several tiles, ragged, of rows that the copy engine takes; with --processors 2 more than run at once.
+    for name, transposes in [("f16", "nn"), ("f16", "nt"), ("f16", "tn"), ("f16", "tt"), ("bf16", "nt"), ("e4m3", "nt"), ("s8", "nt")]:
+        left, right = TYPES[name]
+        m, n, k = 264, 200, 144
+        a = numbers((m, k) if transposes[0] == "n" else (k, m), left)
+        b = numbers((k, n) if transposes[1] == "n" else (n, k), right)
+        contract = ((1 if transposes[0] == "n" else 0,), (0 if transposes[1] == "n" else 1,))
+        yield product(f"gemm_tiles_{name}_{transposes}", a, b, contract)
+        if left in (F16, BF16):
+            # Rounded to 11 bits, or to 8.
+            yield product(f"gemm_tiles_{name}_{transposes}_narrow", a, b, contract, result=left, units=2.0 ** (13 if left == F16 else 16))
+    a, b, bias = numbers((3, 200, 80), F16), numbers((3, 80, 136), F16), numbers((136,))
+    yield product("gemm_tiles_batched", a, b, ((2,), (1,)), ((0,), (0,)))
+    case = product("gemm_tiles_batched_bias", a, b, ((2,), (1,)), ((0,), (0,)), after=lambda d, c: jnp.maximum(d + c, 0).astype(jnp.float16),
+                   more=(bias,), units=2.0**13)  # fmt: skip
+    yield dataclasses.replace(case, absolute=case.absolute + 2)
+    # Rows of a product reduced in its kernel, and what goes on with them.
+    a, b = numbers((264, 144), F16), numbers((144, 200), F16)
+    rows = {
+        "sum": (lambda d: jnp.sum(d, axis=1), lambda x: x.sum(axis=1)),
+        "max": (lambda d: jnp.max(d, axis=1), lambda x: x.max(axis=1)),
+        # An ulp of each exponential, and of the quotient.
+        "softmax": (lambda d: jax.nn.softmax(d, axis=1), lambda x: x + 4),
+        "softmax_half": (lambda d: jax.nn.softmax(d, axis=1).astype(jnp.float16), lambda x: x + 2.0**8),
+    }
+    for name, (after, absolute) in rows.items():
+        case = product(f"gemm_rows_{name}", a, b, plain, after=after)
+        yield dataclasses.replace(case, absolute=absolute(case.absolute))
+    a, b = numbers((3, 72, 80), BF16), numbers((3, 256, 80), BF16)
+    case = product("gemm_rows_batched", a, b, ((2,), (2,)), ((0,), (0,)), after=lambda d: jnp.sum(jnp.maximum(d, 0), axis=2))
+    yield dataclasses.replace(case, absolute=case.absolute.sum(axis=2))
     # Weights that are kept small and widened on the way in.
     x = numbers((96, 128), BF16)
     for name, dtype in {"e4m3": E4M3, "e5m2": E5M2, "s8": I8}.items():

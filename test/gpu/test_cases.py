@@ -1,6 +1,6 @@
 """Programs for GPUs, compiled, run on the virtual GPU with every check on, and equal to the evaluator's answer.
 
-    pytest test/gpu/test_cases.py --chip sm_90a --only gemm --order latest
+    pytest test/gpu/test_cases.py --chip sm_90a --only gemm --order latest --processors 2
 
 The kernels are what `tilewright compile --target=sm_90a` makes; nothing may be reported. What is allowed to differ is in
 test/jax/agreement.py; for products it follows from the sum of the absolute products (cases.py).
@@ -56,7 +56,7 @@ def difference(case, actual, expected):
 
 def compare(job):
     """The cases [first, last) on a chip: what is wrong, in words."""
-    folder, chip, order, names = job
+    folder, chip, order, processors, names = job
     folder.mkdir()
     chosen = [case for case in cases.all_cases() if case.name in names]
     made = [artifact_of(case) for case in chosen]
@@ -66,7 +66,7 @@ def compare(job):
     report = folder / "report.txt"
     os.environ |= {"TILEWRIGHT_VGPU_CHECK": "all", "TILEWRIGHT_VGPU_ORDER": order, "TILEWRIGHT_VGPU_THREADS": "1",
                    "TILEWRIGHT_VGPU_REPORT": str(report)}  # fmt: skip
-    actual = evaluator.evaluate(made, folder, f"--target=vgpu:{chip}")
+    actual = evaluator.evaluate(made, folder, f"--target=vgpu:{chip}", f"--compile.processors={processors}")
     wrong = [f"{case.name}: {words}" for case in chosen
              if (words := difference(case, actual[case.name], expected[case.name]))]  # fmt: skip
     if report.exists() and "no findings" not in report.read_text():
@@ -77,10 +77,10 @@ def compare(job):
 
 
 def test_cases_on_the_virtual_gpu(tmp_path, pytestconfig):
-    chip, order, only = (pytestconfig.getoption(name) for name in ("--chip", "--order", "--only"))
+    chip, order, processors, only = (pytestconfig.getoption(name) for name in ("--chip", "--order", "--processors", "--only"))
     number, count = map(int, pytestconfig.getoption("--part").split("/"))
     names = [case.name for case in cases.all_cases() if only in case.name][number - 1 :: count]
-    jobs = [(tmp_path / str(at), chip, order, set(names[at : at + CHUNK])) for at in range(0, len(names), CHUNK)]
+    jobs = [(tmp_path / str(at), chip, order, processors, set(names[at : at + CHUNK])) for at in range(0, len(names), CHUNK)]
     wrong = []
     # Started anew, not forked: jax has threads.
     context = multiprocessing.get_context("spawn")

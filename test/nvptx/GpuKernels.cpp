@@ -5,6 +5,7 @@
 #include "tilewright/interpret/EvaluateTile.h"
 #include "tilewright/interpret/TileScalars.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/target/nvptx/Codegen.h"
 #include "tilewright/transform/tile/Passes.h"
 #include "tilewright/transform/tile/TestLaunches.h"
 
@@ -19,6 +20,8 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/Support/SourceMgr.h"
 
 #include <cmath>
 #include <cstring>
@@ -66,6 +69,20 @@ const Ptxas *ptxas() {
     return *std::move(result);
   }();
   return found ? &*found : nullptr;
+}
+
+/// PTX of a module given as text of LLVM IR.
+static std::string compileLlvm(const std::string &text, const Chip &chip) {
+  llvm::LLVMContext llvm;
+  llvm::SMDiagnostic diagnostic;
+  std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(text, diagnostic, llvm);
+  if (!module) {
+    diagnostic.print("test", llvm::errs());
+    llvm::report_fatal_error("the LLVM IR of a test cannot be parsed");
+  }
+  std::unique_ptr<llvm::TargetMachine> machine = *createTargetMachine(chip);
+  optimize(*module, *machine);
+  return *emitPtx(*module, *machine);
 }
 
 static Tensor randomTensor(mlir::MemRefType type, std::mt19937_64 &random,
@@ -132,7 +149,7 @@ std::string compareWithEvaluator(std::string_view text, std::string_view chipNam
       inputs.push_back(randomTensor(mlir::cast<mlir::MemRefType>(input.getType()), random,
                                     comparison, evaluation));
     expectedOfTile.emplace(interpret::evaluateKernel(kernel, inputs, evaluation));
-    attachTarget(*module, chip);
+    attachTarget(*module, chip, comparison.processors);
     mlir::PassManager passes(&context());
     passes.addPass(tile::createTilePipelinePass());
     if (mlir::failed(passes.run(*module)) || mlir::failed(mlir::verify(*module)))
@@ -141,9 +158,17 @@ std::string compareWithEvaluator(std::string_view text, std::string_view chipNam
       return "tile-pipeline leaves the kernel as it is";
   }
   sm::KernelOp kernel = *module->getOps<sm::KernelOp>().begin();
-  Result<GpuCode> code = generateCode(*module, chip);
+  if (comparison.raster)
+    kernel.setRaster(uint64_t(comparison.raster));
+  std::string llvmText;
+  CodegenOptions options;
+  options.dumpLevel = "llvm";
+  options.dump = [&](std::string_view text) { llvmText = text; };
+  Result<GpuCode> code = generateCode(*module, chip, options);
   if (!code.isOk())
     return std::move(code).takeStatus().toString();
+  if (comparison.change)
+    code->ptx = compileLlvm(comparison.change(llvmText), chip);
   const KernelInfo &info = code->kernels.front();
   if (code->ptx.find("f32x2") != std::string::npos)
     return "the PTX computes with pairs of f32";

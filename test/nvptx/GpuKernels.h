@@ -6,6 +6,7 @@
 #include "tilewright/target/nvptx/Ptxas.h"
 #include "tilewright/target/nvptx/Target.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -27,6 +28,12 @@ struct Comparison {
   int64_t below = 0;
   /// When copies and products are done: 0 at once, 1 as late as can be, 2 at random.
   int completion = 0;
+  /// Processors that the kernel is planned for; 0 for the chip's.
+  int64_t processors = 0;
+  /// The raster of a kernel with roles, instead of the one that was chosen, if not 0.
+  int64_t raster = 0;
+  /// Changes the LLVM IR before its passes, where it is given: to see that a fault is noticed.
+  std::function<std::string(std::string)> change = nullptr;
 };
 
 /// Runs the first kernel of the text on random inputs. A tile.kernel must be one that

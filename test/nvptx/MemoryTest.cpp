@@ -145,6 +145,24 @@ TEST_P(Memory, GridsOfAnyRank) {
     })");
 }
 
+/// Every point once, whatever the order: bands that divide the rows, that do not, and one that is
+/// more than all.
+TEST_P(Memory, PointsInTheOrderOfARaster) {
+  for (int raster : {1, 2, 4, 5, 16})
+    for (bool isBatched : {false, true}) {
+      std::string memory = isBatched ? "memref<2240xi16>" : "memref<1120xi16>";
+      expectEqual(
+          concat("#l = #sm.layout<[32 lane]>\nsm.kernel @f grid ",
+                 isBatched ? "[2, 5, 7]" : "[5, 7]", " inputs 1 warps 1 raster ", raster,
+                 " {\n^bb0(", isBatched ? "%a: index, " : "", "%b: index, %c: index, %x: ", memory,
+                 ", %out: ", memory, "):\n", isBatched ? "" : "  %a = arith.constant 0 : index\n",
+                 "  %p = affine.apply affine_map<(a, b, c) -> (((a * 5 + b) * 7 + c) * "
+                 "32)>(%a, %b, %c)\n  %t = tile.load %x[%p] : ",
+                 memory, " -> tensor<32xi16, #l>\n  tile.store %t, %out[%p] : tensor<32xi16, #l>, ",
+                 memory, "\n}\n"));
+    }
+}
+
 TEST(MemoryCode, LargeGridsAreFolded) {
   auto infoOf = [](std::string_view grid, std::string_view arguments) {
     return compileText(concat("sm.kernel @f grid ", grid, " inputs 0 warps 1 {\n^bb0(", arguments,

@@ -122,8 +122,8 @@ std::string program(const Shape &s) {
 
 /// Sums of products are in another order than the evaluator's, and cut off where the tensor core
 /// does.
-std::string run(const Shape &shape, int completion = 0, uint64_t seed = 1) {
-  Comparison comparison;
+std::string run(const Shape &shape, int completion = 0, uint64_t seed = 1,
+                Comparison comparison = {}) {
   comparison.seed = seed;
   comparison.completion = completion;
   comparison.range = 1;
@@ -169,6 +169,97 @@ TEST(Products, InClusters) {
 
 TEST(Products, InClustersWithBias) {
   EXPECT_EQ(run({200, 128, 136, 128, 128, 64, "f16", "f16", false, true, "bias"}, 2), "");
+}
+
+/// More tiles than processors: each CTA does several, and slots and phases go on between them.
+TEST(PersistentProducts, OneTileAfterTheOther) {
+  Comparison two;
+  two.processors = 2;
+  // With slots for fewer and for more than a round fills.
+  for (int64_t steps : {1, 3, 7})
+    EXPECT_EQ(run({128, 160, 64 * steps, 64, 64}, int(steps % 3), 3, two), "") << steps;
+}
+
+TEST(PersistentProducts, RaggedWithBiasInARaster) {
+  Comparison three;
+  three.processors = 3;
+  three.raster = 2;
+  EXPECT_EQ(run({136, 136, 136, 64, 64, 64, "f16", "f16", false, true, "bias"}, 2, 7, three), "");
+}
+
+TEST(PersistentProducts, InClusters) {
+  Comparison four;
+  four.processors = 4;
+  for (int completion : {1, 2})
+    EXPECT_EQ(run({384, 128, 192, 128, 128}, completion, 5, four), "");
+}
+
+/// A role that begins each round with the phase of the first one: it waits for what is past, or
+/// goes on before what it waits for.
+TEST(PersistentProducts, APhaseThatDoesNotGoOnIsNoticed) {
+  Comparison two;
+  two.processors = 2;
+  Shape shape{128, 160, 64, 64, 64};
+  two.change = [](std::string text) { return text; };
+  ASSERT_EQ(run(shape, 0, 3, two), "");
+  auto change = [](std::string text, size_t role) {
+    // The first stores of a variable of the role, once more at the start of each of its rounds.
+    size_t round = 0;
+    for (size_t i = 0; i <= role; ++i)
+      round = text.find(i == 0 ? "\nround:" : "\nround", round + 1);
+    size_t body = text.find(" = phi i32", round);
+    body = text.find('\n', body) + 1;
+    std::string again;
+    for (size_t at = 0; (at = text.find("  store i32 ", at)) < text.find("round"); ++at) {
+      std::string line = text.substr(at, text.find('\n', at) + 1 - at);
+      if (line.find("%phase") != std::string::npos || line.find("%slot") != std::string::npos)
+        again += line;
+    }
+    EXPECT_FALSE(again.empty());
+    return text.insert(body, again);
+  };
+  for (size_t role : {0, 1}) {
+    two.change = [&](std::string text) { return change(std::move(text), role); };
+    EXPECT_NE(run(shape, 0, 3, two), "") << role;
+  }
+}
+
+/// Tiles of 16-bit results go through shared memory: ragged, in clusters, with something behind the
+/// product.
+TEST(StagedProducts, LeaveByTheCopyEngine) {
+  Comparison few;
+  few.change = [](std::string text) {
+    EXPECT_NE(text.find("stmatrix"), std::string::npos);
+    EXPECT_NE(text.find("global.shared::cta.bulk_group"), std::string::npos);
+    return text;
+  };
+  for (int completion : {1, 2}) {
+    few.processors = 2;
+    EXPECT_EQ(run({136, 136, 72, 64, 64, 64, "f16", "f16"}, completion, 3, few), "");
+    few.processors = 4;
+    EXPECT_EQ(run({200, 264, 64, 128, 128, 64, "bf16", "bf16", false, true}, completion, 5, few),
+              "");
+  }
+  few.processors = 1;
+  EXPECT_EQ(run({256, 256, 64, 128, 256, 64, "f16", "f16", false, false, "bias"}, 0, 9, few), "");
+}
+
+/// What keeps the buffer's users apart: without any of it, the virtual GPU reports.
+TEST(StagedProducts, EveryWaitIsNeeded) {
+  Comparison two;
+  two.processors = 2;
+  Shape shape{128, 192, 64, 64, 64, 64, "f16", "f16"};
+  for (const char *instruction :
+       {"fence.proxy.async.shared::cta;", "@first cp.async.bulk.wait_group.read 0;"}) {
+    two.change = [&](std::string text) {
+      size_t at = text.find(instruction), found = 0;
+      for (; at != std::string::npos; at = text.find(instruction, at), ++found)
+        text.erase(at, std::string_view(instruction).size());
+      EXPECT_GT(found, 0u);
+      return text;
+    };
+    EXPECT_NE(run(shape, 1, 3, two), "") << instruction;
+  }
 }
 
 /// A side in another type goes through registers: bytes along K two by two, bytes along M as pairs

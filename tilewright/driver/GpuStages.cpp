@@ -37,7 +37,10 @@ public:
   GpuStages(const nvptx::Chip &chip, const CompileRequest &request)
       : chip(chip), request(request) {}
 
-  void attach(ModuleOp module) override { nvptx::attachTarget(module, chip); }
+  void attach(ModuleOp module) override {
+    nvptx::attachTarget(
+        module, chip, std::clamp<int64_t>(request.options.compile.processors, 0, chip.processors));
+  }
 
   void addLowerPasses(OpPassManager &passes) override {
     passes.addPass(nvptx::createNvptxVerifyOpsPass());

@@ -17,6 +17,10 @@ LogicalResult KernelOp::verify() {
     return emitOpError("needs a cluster of three sizes of at least 1, got [") << *cluster << "]";
   if (getPersistent() && *getPersistent() != "static")
     return emitOpError("needs `static` as its kind of persistence, got ") << *getPersistent();
+  if (auto raster = getRaster();
+      raster && (static_cast<int64_t>(*raster) < 1 || getGrid().size() < 2))
+    return emitOpError("needs a raster of at least 1 and a grid of at least two sizes, got ")
+           << static_cast<int64_t>(*raster) << " and " << getGrid().size();
   return tile::verifyKernelFrame(*this, getBlock(), getGrid(), getNumInputs());
 }
 

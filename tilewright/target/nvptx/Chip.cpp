@@ -55,7 +55,7 @@ static DictionaryAttr ratesOf(Builder &builder, const Chip &chip) {
       list.set(name, builder.getI64IntegerAttr(value));
   };
 #define TILEWRIGHT_GPU_RATES(chipName, f16, tf32, f8, s8, f4, matrixLatency, copyLatency, shared,  \
-                             l2, memory, cluster, movesRegisters, tensorColumns)                   \
+                             l2, memory, l2Bytes, cluster, movesRegisters, tensorColumns)          \
   if (chip.name == chipName) {                                                                     \
     NamedAttrList products;                                                                        \
     set(products, "f16", f16);                                                                     \
@@ -70,6 +70,7 @@ static DictionaryAttr ratesOf(Builder &builder, const Chip &chip) {
     set(rates, "shared_bytes_per_cycle", shared);                                                  \
     set(rates, "l2_bytes_per_cycle", l2);                                                          \
     set(rates, "memory_bytes_per_cycle", memory);                                                  \
+    set(rates, "l2_bytes", l2Bytes);                                                               \
     set(rates, "cluster", cluster);                                                                \
     set(rates, "moves_registers", movesRegisters);                                                 \
     set(rates, "tensor_columns", tensorColumns);                                                   \
@@ -80,7 +81,7 @@ static DictionaryAttr ratesOf(Builder &builder, const Chip &chip) {
   return rates.getDictionary(builder.getContext());
 }
 
-void attachTarget(ModuleOp module, const Chip &chip) {
+void attachTarget(ModuleOp module, const Chip &chip, int64_t processors) {
   Builder builder(module.getContext());
   auto string = [&](std::string_view text) -> Attribute {
     return builder.getStringAttr(StringRef(text.data(), text.size()));
@@ -94,7 +95,7 @@ void attachTarget(ModuleOp module, const Chip &chip) {
       builder.getNamedAttr("kind", string("gpu")),
       builder.getNamedAttr("chip", string(chip.name)),
       builder.getNamedAttr("triple", string(triple)),
-      builder.getNamedAttr("processors", number(chip.processors)),
+      builder.getNamedAttr("processors", number(processors ? processors : chip.processors)),
       builder.getNamedAttr("warp_size", number(chip.warpSize)),
       builder.getNamedAttr("max_threads", number(chip.maxThreads)),
       builder.getNamedAttr("registers", number(chip.registers)),
@@ -113,6 +114,12 @@ void attachTarget(ModuleOp module, const Chip &chip) {
 const Chip *targetOf(ModuleOp module) {
   const StringRef name = exec::targetWord(module, "chip");
   return chipNamed(std::string_view(name.data(), name.size()));
+}
+
+int64_t processorsOf(ModuleOp module, const Chip &chip) {
+  auto target = module->getAttrOfType<DictionaryAttr>(exec::ExecDialect::targetAttr);
+  auto processors = target ? target.getAs<IntegerAttr>("processors") : IntegerAttr();
+  return processors ? processors.getInt() : chip.processors;
 }
 
 } // namespace tilewright::nvptx

@@ -37,11 +37,14 @@ const std::vector<Chip> &chips();
 const Chip *chipNamed(std::string_view name);
 
 /// Writes the `exec.target` dictionary that the stages read: docs/design/gpu-compiler.md has its
-/// keys.
-void attachTarget(mlir::ModuleOp module, const Chip &chip);
+/// keys. `processors` in place of the chip's, if not 0.
+void attachTarget(mlir::ModuleOp module, const Chip &chip, int64_t processors = 0);
 
 /// The GPU that `exec.target` names, if any.
 const Chip *targetOf(mlir::ModuleOp module);
+
+/// The processors that `exec.target` has, or the chip's if it says nothing.
+int64_t processorsOf(mlir::ModuleOp module, const Chip &chip);
 
 inline constexpr std::string_view triple = "nvptx64-nvidia-cuda";
 

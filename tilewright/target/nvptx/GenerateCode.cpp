@@ -55,7 +55,7 @@ Result<GpuCode> generateCode(mlir::ModuleOp module, const Chip &chip,
     info.name = kernel.getSymName().str();
     info.symbol = symbolFor(info.name, taken);
     trace::Span span("compile", info.name);
-    KernelEmitter(builder, kernel, chip).emit(info);
+    KernelEmitter(builder, kernel, chip, processorsOf(module, chip)).emit(info);
     TILEWRIGHT_TRY(std::move(builder.failure).during(concat("compiling kernel ", info.name)));
     result.kernels.push_back(std::move(info));
   }

@@ -62,7 +62,8 @@ def FuseProductsPass : Pass<"fuse-products", "::mlir::func::FuncOp"> {
     A GPU has no library of kernels yet, so an op that stands alone becomes a fusion, and a
     product of matrices joins the fusions around it: cheap elementwise ops and movements that only
     it reads (a dequantisation, also with scales of groups, which come by way of reshapes; a transposition), and elementwise ops that are the only reader of its elements (bias,
-    activation, residual, conversion).
+    activation, residual, conversion). On a chip with `wgmma` a reader may also reduce its rows and go on with them (a softmax): where
+    both operands are tensors that the copy engine takes and a row is no more than the 256 columns of a tile.
 
     Before:
       %w = exec.fusion "convert"(%q) …

@@ -99,25 +99,91 @@ const char *refusePrologue(exec::FusionOp producer, Operation *product) {
   return nullptr;
 }
 
+/// Columns of a product that one tile of a kernel with roles holds at most.
+constexpr int64_t mostColumns = 256;
+
+/// Whether a product's kernel has roles, with its operands brought by the copy engine as they are:
+/// then a tile has whole rows in few threads, and reducing them is next to nothing. A kernel
+/// without would hold whole rows at the cost of everything else.
+bool canHaveRoles(exec::FusionOp product) {
+  auto module = product->getParentOfType<ModuleOp>();
+  auto target = module->getAttrOfType<DictionaryAttr>(exec::ExecDialect::targetAttr);
+  auto matrix = target ? target.getAs<DictionaryAttr>("matrix") : DictionaryAttr();
+  auto instruction = matrix ? matrix.getAs<StringAttr>("instruction") : StringAttr();
+  auto dots = bodyOf(product).getOps<stablehlo::DotGeneralOp>();
+  if (!instruction || instruction.getValue() != "wgmma" || std::next(dots.begin()) != dots.end())
+    return false;
+  stablehlo::DotGeneralOp dot = *dots.begin();
+  stablehlo::DotDimensionNumbersAttr dims = dot.getDotDimensionNumbers();
+  if (dims.getLhsContractingDimensions().size() != 1)
+    return false;
+  for (auto [operand, batch, contracting] :
+       {std::tuple(dot.getLhs(), dims.getLhsBatchingDimensions(),
+                   dims.getLhsContractingDimensions()),
+        {dot.getRhs(), dims.getRhsBatchingDimensions(), dims.getRhsContractingDimensions()}}) {
+    auto type = cast<RankedTensorType>(operand.getType());
+    const int64_t rank = type.getRank(), bits = type.getElementTypeBitWidth();
+    const bool isTaken = type.getElementType().isF16() || type.getElementType().isBF16() ||
+                         (bits == 8 && contracting[0] == rank - 1);
+    if (!isa<BlockArgument>(operand) || !isTaken || contracting[0] < rank - 2 ||
+        int64_t(batch.size()) != rank - 2 || type.getShape().back() * bits / 8 % 16 != 0)
+      return false;
+    for (auto [index, dim] : llvm::enumerate(batch))
+      if (dim != int64_t(index))
+        return false;
+  }
+  return true;
+}
+
 /// Why a fusion may not go on with the elements of a product; null if it may.
 const char *refuseEpilogue(exec::FusionOp product, exec::FusionOp reader) {
   if (reader->getBlock() != product->getBlock())
     return "it is in another block";
   if (isProduct(reader))
     return "it is a product itself";
-  if (isReduction(reader))
+  const ArrayRef<int64_t> shape = cast<RankedTensorType>(product.getResult(0).getType()).getShape();
+  const bool reduces = isReduction(reader);
+  if (reduces && !canHaveRoles(product))
     return "it reduces, so a block would need all columns";
-  llvm::DenseSet<Value> touched;
+  if (reduces && shape.back() > mostColumns)
+    return "it reduces, and a tile holds 256 columns at most";
+  // What has the product's shape, and what has one element for each of its rows.
+  llvm::DenseSet<Value> touched, rows;
   for (auto [argument, input] : llvm::zip_equal(bodyOf(reader).getArguments(), reader.getInputs()))
     if (input.getDefiningOp() == product)
       touched.insert(argument);
+  const int64_t rowCount = ShapedType::getNumElements(shape.drop_back());
+  auto shapeOf = [](Value value) { return cast<RankedTensorType>(value.getType()).getShape(); };
   for (Operation &op : bodyOf(reader).without_terminator()) {
-    if (llvm::none_of(op.getOperands(), [&](Value operand) { return touched.contains(operand); }))
+    const bool ofProduct =
+        llvm::any_of(op.getOperands(), [&](Value value) { return touched.contains(value); });
+    const bool ofRows =
+        llvm::any_of(op.getOperands(), [&](Value value) { return rows.contains(value); });
+    if (!ofProduct && !ofRows)
       continue;
     const OpClass opClass = classify(&op);
-    if (opClass != OpClass::elementwise && opClass != OpClass::reshape)
+    if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op)) {
+      if (ofRows || reduce.getDimensions() != ArrayRef<int64_t>(int64_t(shape.size()) - 1) ||
+          llvm::any_of(reduce.getInputs(), [&](Value input) { return shapeOf(input) != shape; }))
+        return "it reduces something other than rows of the product";
+      rows.insert(op.result_begin(), op.result_end());
+    } else if (auto spread = dyn_cast<stablehlo::BroadcastInDimOp>(op); spread && ofRows) {
+      // Rows stay where they are.
+      for (auto [dim, size] : llvm::enumerate(shapeOf(spread.getOperand())))
+        if (size > 1 && spread.getBroadcastDimensions()[dim] != int64_t(dim))
+          return "it reads the product in another order";
+      if (shapeOf(spread.getResult()) == shape)
+        touched.insert(spread.getResult());
+      else if (ShapedType::getNumElements(shapeOf(spread.getResult())) == rowCount)
+        rows.insert(spread.getResult());
+      else
+        return "it reads the product in another order";
+    } else if (opClass == OpClass::elementwise ||
+               (opClass == OpClass::reshape && (!reduces || !ofProduct))) {
+      (ofProduct ? touched : rows).insert(op.result_begin(), op.result_end());
+    } else {
       return "it reads the product in another order";
-    touched.insert(op.result_begin(), op.result_end());
+    }
   }
   return nullptr;
 }

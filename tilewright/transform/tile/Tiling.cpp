@@ -272,7 +272,13 @@ std::optional<Tiling> Tiling::create(const FusionGraph &graph, const Capacities 
   tiling.gridRank = static_cast<int>(tiling.sizes.size());
   if (!tiling.choose(needs, capacities, reason))
     return std::nullopt;
-  tiling.planLoops(graph, capacities);
+  // A product whose operands come by the copy engine has the accumulators of a whole group of warps
+  // for its tile: 128 rows of 256 columns, which what stands behind it holds as well.
+  Capacities held = capacities;
+  if (capacities.machine && capacities.machine->matrixUnit == pipeline::MatrixUnit::wgmma &&
+      needs.product && needs.product->canCopy && capacities.tileElements)
+    held.tileElements = std::max<int64_t>(held.tileElements, 128 * 256);
+  tiling.planLoops(graph, held);
   return tiling;
 }
 

@@ -75,6 +75,13 @@ sm.kernel @persistence grid [1] inputs 0 warps 4 persistent "sometimes" {
 
 // -----
 
+// expected-error@below {{needs a raster of at least 1 and a grid of at least two sizes, got 4 and 1}}
+sm.kernel @order grid [8] inputs 0 warps 4 raster 4 {
+^bb0(%i: index):
+}
+
+// -----
+
 !x = !sm.buffer<4x4xf16, shared, <[4 offset:4] [4 offset]>>
 func.func @elements(%m: memref<8x8xf32>, %i: index, %x: !x) {
   // expected-error@below {{needs one element type, got 'f32' and 'f16'}}

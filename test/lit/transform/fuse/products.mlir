@@ -1,4 +1,4 @@
-// RUN: tilewright-opt %s --mlir-disable-threading --fuse --fuse-print -o /dev/null | FileCheck %s
+// RUN: tilewright-opt %s --mlir-disable-threading --fuse --fuse-print --split-input-file -o /dev/null | FileCheck %s
 
 // What a product reads, and what goes on with its elements, is in its kernel.
 
@@ -60,5 +60,54 @@ func.func @outside(%x: tensor<64x32xf16>, %w: tensor<32x16xf16>) -> (tensor<64xf
 func.func @alone(%x: tensor<64x32xf16>) -> tensor<32x64xf16> {
   %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<64x32xf16>) -> tensor<32x64xf16>
   return %t : tensor<32x64xf16>
+}
+}
+
+// -----
+
+// A kernel with roles has whole rows of up to 256 columns in a tile: what reduces them and goes on with them is in it.
+#hopper = {kind = "gpu", matrix = {instruction = "wgmma"}}
+module attributes {exec.target = #hopper} {
+// CHECK-LABEL: @rows
+// CHECK-NEXT: 1 x dot_general_{{.*}} goes on with the elements of a product
+func.func @rows(%x: tensor<64x32xf16>, %w: tensor<32x256xf16>) -> tensor<64x256xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x32xf16>, tensor<32x256xf16>) -> tensor<64x256xf32>
+  %e = stablehlo.exponential %d : tensor<64x256xf32>
+  %s = stablehlo.reduce(%e init: %z) applies stablehlo.add across dimensions = [1] : (tensor<64x256xf32>, tensor<f32>) -> tensor<64xf32>
+  %b = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<64xf32>) -> tensor<64x256xf32>
+  %r = stablehlo.divide %e, %b : tensor<64x256xf32>
+  return %r : tensor<64x256xf32>
+}
+
+// More columns than a tile has, a sum of columns, and rows that the copy engine does not take.
+// CHECK-LABEL: @negative_long_rows
+// CHECK-DAG: 1 x dot_general: 1 op an op by itself
+// CHECK-DAG: 1 x reduce
+func.func @negative_long_rows(%x: tensor<64x32xf16>, %w: tensor<32x264xf16>) -> tensor<64xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x32xf16>, tensor<32x264xf16>) -> tensor<64x264xf32>
+  %s = stablehlo.reduce(%d init: %z) applies stablehlo.add across dimensions = [1] : (tensor<64x264xf32>, tensor<f32>) -> tensor<64xf32>
+  return %s : tensor<64xf32>
+}
+
+// CHECK-LABEL: @negative_columns
+// CHECK-DAG: 1 x dot_general: 1 op an op by itself
+// CHECK-DAG: 1 x reduce
+func.func @negative_columns(%x: tensor<64x32xf16>, %w: tensor<32x64xf16>) -> tensor<64xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x32xf16>, tensor<32x64xf16>) -> tensor<64x64xf32>
+  %s = stablehlo.reduce(%d init: %z) applies stablehlo.add across dimensions = [0] : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+  return %s : tensor<64xf32>
+}
+
+// CHECK-LABEL: @negative_odd_rows
+// CHECK-DAG: 1 x dot_general: 1 op an op by itself
+// CHECK-DAG: 1 x reduce
+func.func @negative_odd_rows(%x: tensor<64x33xf16>, %w: tensor<33x64xf16>) -> tensor<64xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x33xf16>, tensor<33x64xf16>) -> tensor<64x64xf32>
+  %s = stablehlo.reduce(%d init: %z) applies stablehlo.add across dimensions = [1] : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+  return %s : tensor<64xf32>
 }
 }

@@ -11,7 +11,7 @@
 // CHECK-DAG: #[[LHS:.*]] = #sm.layout<[2 cta, 16 offset:512, 8 offset:64] [64 offset] xor [offset 6:3 to offset 3]>
 // CHECK-DAG: #[[RHS:.*]] = #sm.layout<[8 offset:512, 8 offset:64] [4 offset:4096, 64 offset] copies [2 cta] xor [offset 6:3 to offset 3]>
 // CHECK-DAG: #[[ACC:.*]] = #sm.layout<[2 cta, 2 group, 4 warp, 2 reg:2, 8 lane:4] [32 reg:4, 4 lane, 2 reg]>
-// CHECK-LABEL: sm.kernel @gemm grid [16, 16] inputs 3 warps 12 cluster [2, 1, 1]
+// CHECK-LABEL: sm.kernel @gemm grid [16, 16] inputs 3 warps 12 cluster [2, 1, 1] persistent "static" raster 8 {
 //       CHECK:   %[[IN:.*]] = sm.channel depth [[DEPTH:3|4]] : <<256x64xf16, shared, #[[LHS]]>, <64x256xf16, shared, #[[RHS]]>>
 //       CHECK:   sm.role "load" warps 4 registers 40
 //       CHECK:     scf.for
@@ -34,6 +34,8 @@
 
 // WHY: gemm: 512 tiles
 // WHY: gemm: 2 processors share the columns of their tiles
+// WHY: gemm: 132 CTAs do one tile after the other, in {{.*}} cycles: with a CTA for each tile it would be
+// WHY: gemm: points go down 8 rows before the next column
 // WHY: gemm: an iteration takes
 // WHY: gemm: operands has
 // WHY: gemm: a thread of math gets 232 registers and needs
@@ -64,6 +66,131 @@ tile.kernel @gemm grid [16, 16] inputs 3 {
     tile.yield %g : f32
   }
   tile.store %r, %d[%m, %n] : tensor<256x256xf32>, memref<4096x4096xf32>
+}
+}
+
+// -----
+
+#hopper = {kind = "gpu", chip = "sm_90a", processors = 4 : i64, shared_bytes = 232448 : i64, rates = {
+  matrix_unit = "wgmma", products = {f16 = 2048, tf32 = 1024}, matrix_latency = 60, copy_latency = 1000,
+  l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 1, moves_registers = 1}}
+
+/// A result of 16 bits in several waves: through lines of shared memory, and by the copy engine.
+
+// CHECK-DAG: #[[LINES:.*]] = #sm.layout<[16 offset:512, 8 offset:64] [2 offset:8192, 64 offset] xor [offset 6:3 to offset 3]>
+// CHECK-LABEL: sm.kernel @narrow grid [8, 8] inputs 2 warps 12 persistent "static" raster 2 {
+//       CHECK:   %[[OUT:.*]] = sm.channel depth 1 : <<128x128xf16, shared, #[[LINES]]>>
+//       CHECK:     %[[HALF:.*]] = tile.map
+//       CHECK:     %[[EMPTY:.*]] = sm.acquire %[[OUT]]
+//       CHECK:     sm.copy {{ ?}}stmatrix %[[HALF]] to %[[EMPTY]]
+//       CHECK:     sm.publish %[[OUT]]
+//       CHECK:     %[[FULL:.*]] = sm.take %[[OUT]]
+//       CHECK:     sm.copy {{ ?}}tma %[[FULL]] to %{{.*}}[%{{.*}}, %{{.*}}]
+//       CHECK:     sm.free %[[OUT]]
+//   CHECK-NOT:     tile.store
+// WHY: narrow: the result goes through shared memory and by the copy engine
+module attributes {exec.target = #hopper} {
+tile.kernel @narrow grid [8, 8] inputs 2 {
+^bb0(%i: index, %j: index, %a: memref<1024x64xf16>, %b: memref<1024x64xf16>, %d: memref<1024x1024xf16>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = affine.apply affine_map<(d0) -> (d0 * 128)>(%i)
+  %n = affine.apply affine_map<(d0) -> (d0 * 128)>(%j)
+  %zero = tile.map() : () -> tensor<128x128xf32> {
+    %cst = arith.constant 0.0 : f32
+    tile.yield %cst : f32
+  }
+  %pad = arith.constant 0.0 : f16
+  %sum = scf.for %s = %c0 to %c1 step %c1 iter_args(%acc = %zero) -> tensor<128x128xf32> {
+    %k = affine.apply affine_map<(d0) -> (d0 * 64)>(%s)
+    %x = tile.load %a[%m, %k] : memref<1024x64xf16> -> tensor<128x64xf16>
+    %y = tile.load %b[%n, %k] padding %pad : f16 in_bounds [false, true] : memref<1024x64xf16> -> tensor<128x64xf16>
+    %t = tile.view %y affine_map<(r, c) -> (c, r)> : tensor<128x64xf16> -> tensor<64x128xf16>
+    %p = tile.dot %x, %t, %acc : tensor<128x64xf16>, tensor<64x128xf16> -> tensor<128x128xf32>
+    scf.yield %p : tensor<128x128xf32>
+  }
+  %h = tile.map(%sum) : (tensor<128x128xf32>) -> tensor<128x128xf16> {
+  ^bb0(%e: f32):
+    %g = arith.truncf %e : f32 to f16
+    tile.yield %g : f16
+  }
+  tile.store %h, %d[%m, %n] in_bounds [true, false] : tensor<128x128xf16>, memref<1024x1024xf16>
+}
+}
+
+// -----
+
+#hopper = {kind = "gpu", chip = "sm_90a", processors = 4 : i64, shared_bytes = 232448 : i64, rates = {
+  matrix_unit = "wgmma", products = {f16 = 2048, tf32 = 1024}, matrix_latency = 60, copy_latency = 1000,
+  l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 1, moves_registers = 1}}
+
+/// Rows of 1004 elements are 2008 bytes apart, which is no multiple of 16.
+
+// CHECK-LABEL: sm.kernel @negative_narrow_rows
+//       CHECK:   sm.convert
+//       CHECK:   tile.store
+// WHY: negative_narrow_rows: the result is stored from registers: its rows are 2008 bytes apart, and the copy engine takes multiples of 16
+module attributes {exec.target = #hopper} {
+tile.kernel @negative_narrow_rows grid [8, 8] inputs 2 {
+^bb0(%i: index, %j: index, %a: memref<1024x64xf16>, %b: memref<1004x64xf16>, %d: memref<1024x1004xf16>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = affine.apply affine_map<(d0) -> (d0 * 128)>(%i)
+  %n = affine.apply affine_map<(d0) -> (d0 * 128)>(%j)
+  %zero = tile.map() : () -> tensor<128x128xf32> {
+    %cst = arith.constant 0.0 : f32
+    tile.yield %cst : f32
+  }
+  %pad = arith.constant 0.0 : f16
+  %sum = scf.for %s = %c0 to %c1 step %c1 iter_args(%acc = %zero) -> tensor<128x128xf32> {
+    %k = affine.apply affine_map<(d0) -> (d0 * 64)>(%s)
+    %x = tile.load %a[%m, %k] : memref<1024x64xf16> -> tensor<128x64xf16>
+    %y = tile.load %b[%n, %k] padding %pad : f16 in_bounds [false, true] : memref<1004x64xf16> -> tensor<128x64xf16>
+    %t = tile.view %y affine_map<(r, c) -> (c, r)> : tensor<128x64xf16> -> tensor<64x128xf16>
+    %p = tile.dot %x, %t, %acc : tensor<128x64xf16>, tensor<64x128xf16> -> tensor<128x128xf32>
+    scf.yield %p : tensor<128x128xf32>
+  }
+  %h = tile.map(%sum) : (tensor<128x128xf32>) -> tensor<128x128xf16> {
+  ^bb0(%e: f32):
+    %g = arith.truncf %e : f32 to f16
+    tile.yield %g : f16
+  }
+  tile.store %h, %d[%m, %n] in_bounds [true, false] : tensor<128x128xf16>, memref<1024x1004xf16>
+}
+}
+
+// -----
+
+#hopper = {kind = "gpu", chip = "sm_90a", processors = 132 : i64, shared_bytes = 232448 : i64, rates = {
+  matrix_unit = "wgmma", products = {f16 = 2048, tf32 = 1024}, matrix_latency = 60, copy_latency = 1000,
+  l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 2, moves_registers = 1}}
+
+/// One wave: a CTA for each tile, in the grid's own order.
+
+// CHECK-LABEL: sm.kernel @one_wave grid [3, 8, 4] inputs 2 warps 12 {
+// WHY: one_wave: each tile has a CTA of its own
+module attributes {exec.target = #hopper} {
+tile.kernel @one_wave grid [3, 8, 4] inputs 2 {
+^bb0(%h: index, %i: index, %j: index, %a: memref<3x1024x64xf16>, %b: memref<3x64x512xf16>, %d: memref<3x1024x512xf32>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = affine.apply affine_map<(d0) -> (d0 * 128)>(%i)
+  %n = affine.apply affine_map<(d0) -> (d0 * 128)>(%j)
+  %zero = tile.map() : () -> tensor<128x128xf32> {
+    %cst = arith.constant 0.0 : f32
+    tile.yield %cst : f32
+  }
+  %sum = scf.for %s = %c0 to %c1 step %c1 iter_args(%acc = %zero) -> tensor<128x128xf32> {
+    %k = affine.apply affine_map<(d0) -> (d0 * 64)>(%s)
+    %x = tile.load %a[%h, %m, %k] : memref<3x1024x64xf16> -> tensor<1x128x64xf16>
+    %y = tile.load %b[%h, %k, %n] : memref<3x64x512xf16> -> tensor<1x64x128xf16>
+    %x1 = tile.view %x affine_map<(r, c) -> (0, r, c)> : tensor<1x128x64xf16> -> tensor<128x64xf16>
+    %y1 = tile.view %y affine_map<(r, c) -> (0, r, c)> : tensor<1x64x128xf16> -> tensor<64x128xf16>
+    %p = tile.dot %x1, %y1, %acc : tensor<128x64xf16>, tensor<64x128xf16> -> tensor<128x128xf32>
+    scf.yield %p : tensor<128x128xf32>
+  }
+  %r = tile.view %sum affine_map<(g, r, c) -> (r, c)> : tensor<128x128xf32> -> tensor<1x128x128xf32>
+  tile.store %r, %d[%h, %m, %n] : tensor<1x128x128xf32>, memref<3x1024x512xf32>
 }
 }
 

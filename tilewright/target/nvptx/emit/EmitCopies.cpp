@@ -1,4 +1,5 @@
-// Copies by the copy engine (TMA): boxes of a tensor map into swizzled lines of shared memory.
+// Copies by the copy engine (TMA): boxes of a tensor map into swizzled lines of shared memory, and
+// the plans of those that go back.
 #include "tilewright/target/nvptx/emit/KernelEmitter.h"
 
 #include "tilewright/support/Concat.h"
@@ -44,29 +45,14 @@ static std::optional<BufferDim> readDim(ArrayRef<sm::Digit> digits) {
   return dim;
 }
 
-std::optional<KernelEmitter::CopyPlan> KernelEmitter::planCopy(sm::CopyOp copy) {
-  auto no = [&](std::string_view why) -> std::optional<CopyPlan> {
-    refuse(copy, why);
-    return std::nullopt;
-  };
-  auto buffer =
-      copy.getTarget() ? dyn_cast<sm::BufferType>(copy.getTarget().getType()) : sm::BufferType();
-  auto memoryType = dyn_cast<mlir::MemRefType>(copy.getSource().getType());
-  if (copy.getEngine() != sm::Engine::tma || !buffer || !memoryType ||
-      buffer.getShape().size() != 2)
-    return no("is no copy by tma of a matrix from memory to a buffer, which is what the GPU target "
-              "takes");
+std::optional<KernelEmitter::Lines> KernelEmitter::linesOf(sm::BufferType buffer, size_t in) {
   const sm::Layout &layout = buffer.getLayout().getValue();
+  if (layout.rank() != 2)
+    return std::nullopt;
   // What is smaller than a byte has one of its own.
   const int64_t bytes = std::max<int64_t>(1, buffer.getElementType().getIntOrFloatBitWidth() / 8);
-  const size_t rank = memoryType.getShape().size();
-  const auto outerDim = size_t(copy.getDims() ? (*copy.getDims())[0] : int64_t(rank) - 2);
-  if (copy.getDims() && copy.getDims()->back() != int64_t(rank) - 1)
-    return no("goes along dimensions of which none is contiguous in memory");
-  // The dimension that is contiguous in memory, and the other one.
-  const size_t in = copy.getTransposed() ? 0 : 1, out = 1 - in;
   std::optional<BufferDim> inner = readDim(layout.getDims()[in]),
-                           outer = readDim(layout.getDims()[out]);
+                           outer = readDim(layout.getDims()[1 - in]);
   const int64_t line = inner && inner->inner * bytes == 64 ? 64 / bytes : 128 / bytes;
   SmallVector<sm::Flip> swizzle;
   for (unsigned bit = 0; bit < Log2_64(uint64_t(line * bytes / 16)); ++bit)
@@ -74,29 +60,67 @@ std::optional<KernelEmitter::CopyPlan> KernelEmitter::planCopy(sm::CopyOp copy) 
                        int64_t(Log2_64(uint64_t(16 / bytes))) + bit});
   if (!inner || !outer || inner->innerStride != 1 || inner->inner != line ||
       outer->innerStride != line || outer->outer != 1 || layout.getFlips() != ArrayRef(swizzle))
-    return no(
-        concat("fills a buffer that is not of lines of 128 or 64 bytes, swizzled: ", layout.str()));
-  CopyPlan plan;
+    return std::nullopt;
   const int64_t copies = layout.copyCount(Axis::cta);
   if (copies * inner->ctas * outer->ctas != clusterSize() ||
-      (copies > 1 && copies != clusterSize()) || outer->inner % copies != 0)
+      (copies > 1 && copies != clusterSize()))
+    return std::nullopt;
+  return Lines{outer->inner,
+               inner->perCta(),
+               line,
+               inner->stride * bytes,
+               inner->ctas > 1 ? inner->perCta() : 0,
+               outer->ctas > 1 ? outer->perCta() : 0};
+}
+
+std::optional<KernelEmitter::CopyPlan> KernelEmitter::planCopy(sm::CopyOp copy) {
+  auto no = [&](std::string_view why) -> std::optional<CopyPlan> {
+    refuse(copy, why);
+    return std::nullopt;
+  };
+  auto bufferOf = [](mlir::Value value) {
+    return value ? dyn_cast<sm::BufferType>(value.getType()) : sm::BufferType();
+  };
+  // From memory to a buffer or back.
+  const bool isStore = bool(bufferOf(copy.getSource()));
+  sm::BufferType buffer = bufferOf(isStore ? copy.getSource() : copy.getTarget());
+  mlir::Value whole = isStore ? copy.getTarget() : copy.getSource();
+  auto memoryType = whole ? dyn_cast<mlir::MemRefType>(whole.getType()) : mlir::MemRefType();
+  if (copy.getEngine() != sm::Engine::tma || !buffer || !memoryType ||
+      buffer.getShape().size() != 2)
+    return no(
+        "is no copy by tma of a matrix between memory and a buffer, nor one by stmatrix, which "
+        "is what the GPU target takes");
+  const sm::Layout &layout = buffer.getLayout().getValue();
+  const int64_t bytes = std::max<int64_t>(1, buffer.getElementType().getIntOrFloatBitWidth() / 8);
+  const size_t rank = memoryType.getShape().size();
+  const auto outerDim = size_t(copy.getDims() ? (*copy.getDims())[0] : int64_t(rank) - 2);
+  if (copy.getDims() && copy.getDims()->back() != int64_t(rank) - 1)
+    return no("goes along dimensions of which none is contiguous in memory");
+  // The dimension that is contiguous in memory, and the other one.
+  std::optional<Lines> lines = linesOf(buffer, copy.getTransposed() ? 0 : 1);
+  if (!lines)
+    return no(concat("has a buffer that is not of lines of 128 or 64 bytes, swizzled, in ",
+                     clusterSize(), " CTAs: ", layout.str()));
+  const int64_t line = lines->line;
+  CopyPlan plan;
+  const int64_t copies = layout.copyCount(Axis::cta);
+  if (lines->rows % copies != 0 || (isStore && copies > 1))
     return no(concat("has a layout for other CTAs than the cluster's ", clusterSize(), ": ",
                      layout.str()));
   plan.isMulticast = copies > 1;
-  plan.boxRows = outer->inner / copies;
+  plan.boxRows = lines->rows / copies;
   if (plan.boxRows > 256)
     return no(concat("has ", plan.boxRows, " rows, and a box has at most 256"));
-  plan.boxes = inner->outer;
-  plan.boxBytes = inner->stride * bytes;
+  plan.boxes = lines->columns / line;
+  plan.boxBytes = lines->stride;
   plan.line = line;
   plan.outer = rank - 1 - outerDim;
-
-  plan.innerPerCta = inner->ctas > 1 ? inner->perCta() : 0;
-  plan.outerPerCta = outer->ctas > 1 ? outer->perCta() : 0;
+  plan.innerPerCta = lines->innerPerCta;
+  plan.outerPerCta = lines->outerPerCta;
   // The map: dimension 0 is the contiguous one.
   TensorMapInfo map;
-  map.argument =
-      cast<mlir::BlockArgument>(copy.getSource()).getArgNumber() - int64_t(kernel.getGrid().size());
+  map.argument = cast<mlir::BlockArgument>(whole).getArgNumber() - int64_t(kernel.getGrid().size());
   map.elementType = buffer.getElementType();
   if (map.elementType.getIntOrFloatBitWidth() < 8)
     map.elementType = mlir::IntegerType::get(map.elementType.getContext(), 8);
@@ -125,6 +149,11 @@ void KernelEmitter::planCopies() {
   });
 }
 
+Value *KernelEmitter::tensorMapOf(const CopyPlan &plan) {
+  return function->getArg(
+      unsigned(kernel.getBlock().getNumArguments() - kernel.getGrid().size() + plan.map));
+}
+
 void KernelEmitter::emitCopy(sm::CopyOp copy) {
   IRBuilder<> &ir = b.ir;
   switch (copy.getEngine()) {
@@ -135,6 +164,8 @@ void KernelEmitter::emitCopy(sm::CopyOp copy) {
   case sm::Engine::ldmatrix:
   case sm::Engine::ld:
     return currentRole ? emitSlotLoad(copy) : emitFragment(copy);
+  case sm::Engine::stmatrix:
+    return emitMatrixStores(copy);
   default:
     return refuse(copy, concat("is by ", sm::stringifyEngine(copy.getEngine()).str(),
                                ", which the GPU target does not take yet"));
@@ -143,6 +174,8 @@ void KernelEmitter::emitCopy(sm::CopyOp copy) {
   if (found == copyPlans.end())
     return; // refused before
   const CopyPlan &plan = found->second;
+  if (isa<sm::BufferType>(copy.getSource().getType()))
+    return emitStoreCopy(copy, plan);
   BufferPlace place = buffers[copy.getTarget()];
   // Coordinates from the contiguous dimension on, in 32 bits: the engine takes no more.
   SmallVector<Value *> at;
@@ -173,8 +206,7 @@ void KernelEmitter::emitCopy(sm::CopyOp copy) {
     text += concat(", $", 3 + at.size());
     constraints += ",h";
   }
-  Value *map = function->getArg(
-      unsigned(kernel.getBlock().getNumArguments() - kernel.getGrid().size() + plan.map));
+  Value *map = tensorMapOf(plan);
   for (int64_t box = 0; box < plan.boxes; ++box) {
     SmallVector<Value *> operands{box ? ir.CreateAdd(address, i32(box * plan.boxBytes)) : address,
                                   map, place.barrier};

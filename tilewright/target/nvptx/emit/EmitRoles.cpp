@@ -58,12 +58,17 @@ void KernelEmitter::declareChannel(sm::ChannelOp op) {
         if (auto copy = dyn_cast<sm::CopyOp>(reader); copy && isFromSlot(copy))
           state.isReadByThreads = true;
   }
+  state.isResult = state.drainers.size() == 1 && state.drainers.front() &&
+                   any_of(op->getUsers(), [&](mlir::Operation *user) {
+                     return isa<sm::AcquireOp>(user) &&
+                            user->getParentOfType<sm::RoleOp>() == state.drainers.front();
+                   });
   state.slots = shared.allocate(state.depth * state.slotBytes, 1024, op);
   state.isOwn = kernel.getBody().getOps<sm::RoleOp>().empty();
   // Accumulators and fragments are planned for all registers; ptxas would rather have more CTAs.
   if (state.isOwn)
     function->addFnAttr("nvvm.minctasm", "1");
-  else
+  else if (!state.isResult)
     state.barriers = shared.allocate(state.depth * 16, 8, op);
   channels[op.getResult()] = std::move(state);
 }
@@ -77,6 +82,8 @@ void KernelEmitter::initializeChannels() {
   ir.CreateCondBr(ir.CreateICmpEQ(thread, i32(0)), initialize, after);
   ir.SetInsertPoint(initialize);
   for (auto &[value, state] : channels) {
+    if (state.isOwn || state.isResult)
+      continue;
     // Each group that drains (or each of its warps) arrives once, in every CTA that fills its
     // slots.
     int64_t arrivals = 0;
@@ -113,7 +120,8 @@ KernelEmitter::Cursor &KernelEmitter::cursorOf(mlir::Value channel, CursorKind k
   IRBuilderBase::InsertPointGuard guard(ir);
   ir.SetInsertPoint(function->getEntryBlock().getTerminator());
   // The first round of a filler finds every slot free: it waits for the phase before the first.
-  found->second = {ir.CreateAlloca(ir.getInt32Ty()), ir.CreateAlloca(ir.getInt32Ty())};
+  found->second = {ir.CreateAlloca(ir.getInt32Ty(), nullptr, "slot"),
+                   ir.CreateAlloca(ir.getInt32Ty(), nullptr, "phase")};
   ir.CreateStore(i32(0), found->second.slot);
   ir.CreateStore(i32(kind == CursorKind::fill ? 1 : 0), found->second.phase);
   return found->second;
@@ -145,7 +153,7 @@ void KernelEmitter::waitBarrier(Value *barrier, Value *phase, bool isRemote) {
 void KernelEmitter::giveBuffers(mlir::ResultRange results, ChannelState &state, Value *slot) {
   Value *base = b.ir.CreateAdd(sharedAddress(shared.address(state.slots)),
                                b.ir.CreateMul(slot, i32(state.slotBytes)));
-  Value *barrier = state.isOwn ? nullptr : barrierOf(state, slot, false);
+  Value *barrier = state.isOwn || state.isResult ? nullptr : barrierOf(state, slot, false);
   for (auto [index, result] : enumerate(results))
     buffers[result] = {b.ir.CreateAdd(base, i32(state.offsets[index])), barrier};
 }
@@ -157,6 +165,12 @@ void KernelEmitter::emitAcquire(sm::AcquireOp op) {
     return acquireOwn(op, state);
   Cursor &cursor = cursorOf(op.getChannel(), CursorKind::fill);
   Value *slot = ir.CreateLoad(ir.getInt32Ty(), cursor.slot);
+  if (state.isResult) {
+    waitForStores(state.depth - 1);
+    barrier();
+    giveBuffers(op->getResults(), state, slot);
+    return advance(cursor, state.depth);
+  }
   waitBarrier(barrierOf(state, slot, true), ir.CreateLoad(ir.getInt32Ty(), cursor.phase),
               clusterSize() > 1);
   // What the copies of all CTAs bring into this one.
@@ -169,6 +183,8 @@ void KernelEmitter::emitAcquire(sm::AcquireOp op) {
 void KernelEmitter::emitPublish(sm::PublishOp op) {
   if (ChannelState &state = channels[op.getChannel()]; state.isOwn)
     return publishOwn(state);
+  else if (state.isResult)
+    return publishResult();
   // The bytes of the copies complete the phase.
   if (!isa_and_nonnull<sm::RoleOp>(op->getParentOfType<sm::RoleOp>()))
     refuse(op, "is in no role");
@@ -181,16 +197,20 @@ void KernelEmitter::emitTake(sm::TakeOp op) {
     return takeOwn(op, state);
   Cursor &cursor = cursorOf(op.getChannel(), CursorKind::drain);
   Value *slot = ir.CreateLoad(ir.getInt32Ty(), cursor.slot);
-  waitBarrier(barrierOf(state, slot, false), ir.CreateLoad(ir.getInt32Ty(), cursor.phase), false);
+  if (!state.isResult)
+    waitBarrier(barrierOf(state, slot, false), ir.CreateLoad(ir.getInt32Ty(), cursor.phase), false);
   giveBuffers(op->getResults(), state, slot);
   advance(cursor, state.depth);
-  taken[op.getChannel()].push_back(0);
+  if (!state.isResult)
+    taken[op.getChannel()].push_back(0);
 }
 
 void KernelEmitter::emitFree(sm::FreeOp op) {
   IRBuilder<> &ir = b.ir;
   if (ChannelState &state = channels[op.getChannel()]; state.isOwn)
     return freeOwn(op, state);
+  else if (state.isResult)
+    return byFirstThread("cp.async.bulk.commit_group", "", {});
   std::deque<int64_t> &held = taken[op.getChannel()];
   if (held.empty())
     return refuse(op, "frees a slot that was not taken");
@@ -266,10 +286,12 @@ void KernelEmitter::emitRole(sm::RoleOp role) {
     ir.CreateCondBr(ir.CreateICmpEQ(thread, i32(0)), one, after);
     ir.SetInsertPoint(one);
   }
-  emitOps(role.getBody().front());
-  for (auto &[channel, held] : taken)
-    if (!held.empty())
-      refuse(role, "ends with slots that it took and did not free");
+  emitRounds(role);
+  // Shared memory stays until the last of it is read.
+  if (any_of(channels, [&](auto &entry) {
+        return entry.second.isResult && entry.second.drainers.front() == role;
+      }))
+    waitForStores(0);
   ir.CreateBr(after);
   ir.SetInsertPoint(after);
   currentRole = {};
@@ -279,10 +301,44 @@ void KernelEmitter::emitRole(sm::RoleOp role) {
   firstWarp += warps;
 }
 
+void KernelEmitter::emitRounds(sm::RoleOp role) {
+  IRBuilder<> &ir = b.ir;
+  auto emitBody = [&] {
+    emitOps(role.getBody().front());
+    for (auto &[channel, held] : taken)
+      if (!held.empty())
+        refuse(role, "ends with slots that it took and did not free");
+  };
+  if (!kernel.getPersistent())
+    return emitBody();
+  // Cursors are variables of the thread: slots and phases go on from point to point. There are no
+  // more clusters than points, so each has at least one.
+  Value *block = ir.CreateIntrinsic(ir.getInt32Ty(), Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {});
+  Value *first = ir.CreateUDiv(block, i32(clusterSize()));
+  BasicBlock *before = ir.GetInsertBlock();
+  BasicBlock *round = BasicBlock::Create(ir.getContext(), "round", function),
+             *after = BasicBlock::Create(ir.getContext(), "", function);
+  ir.CreateBr(round);
+  ir.SetInsertPoint(round);
+  PHINode *point = ir.CreatePHI(ir.getInt32Ty(), 2);
+  point->addIncoming(first, before);
+  emitCoordinatesOf(point);
+  for (mlir::Operation &op : kernel.getBlock().without_terminator())
+    if (!isa<sm::RoleOp, sm::ChannelOp>(op))
+      emitOp(&op);
+  // The round before may be reading.
+  mayBeRead = true;
+  emitBody();
+  Value *next = ir.CreateAdd(point, i32(clusters), "", /*HasNUW=*/true, /*HasNSW=*/true);
+  point->addIncoming(next, ir.GetInsertBlock());
+  ir.CreateCondBr(ir.CreateICmpSLT(next, i32(kernel.getPointCount())), round, after);
+  ir.SetInsertPoint(after);
+}
+
 void KernelEmitter::planRoles(KernelInfo &info) {
-  if (kernel.getPersistent())
-    return refuse(kernel, "is persistent, which the GPU target does not take yet");
   SmallVector<sm::RoleOp> roles(kernel.getBody().getOps<sm::RoleOp>());
+  if (kernel.getPersistent() && roles.empty())
+    return refuse(kernel, "is persistent and has no roles, which the GPU target does not take");
   if (roles.empty())
     return;
   // What a kernel starts with is what ptxas may give a thread of so many; setmaxnreg moves

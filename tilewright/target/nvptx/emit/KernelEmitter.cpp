@@ -79,7 +79,12 @@ void KernelEmitter::emit(KernelInfo &info) {
   for (sm::ChannelOp channel : kernel.getBody().getOps<sm::ChannelOp>())
     declareChannel(channel);
   initializeChannels();
-  emitOps(kernel.getBlock());
+  if (kernel.getPersistent())
+    // What stands before the roles depends on the point, so each role has it for itself.
+    for (sm::RoleOp role : kernel.getBody().getOps<sm::RoleOp>())
+      emitRole(role);
+  else
+    emitOps(kernel.getBlock());
   // Others of the cluster may still arrive at barriers of this CTA.
   if (!channels.empty() && clusterSize() > 1)
     waitForAll();
@@ -115,8 +120,23 @@ void KernelEmitter::emitCoordinates(KernelInfo &info) {
   for (size_t i = 0; i + 1 < grid.size(); ++i)
     isDirect &= grid[i] <= mostElsewhere;
   isDirect &= grid.empty() || grid.back() * cluster[0] <= mostAlongX;
-  if (cluster[0] > 1 && (!isDirect || grid.empty()))
-    return refuse(kernel, "has a cluster and a grid that is none of the hardware's");
+  const int64_t count = kernel.getPointCount();
+  const bool hasOrder = kernel.getPersistent() || kernel.getRaster().value_or(1) > 1;
+  if ((cluster[0] > 1 && !hasOrder && (!isDirect || grid.empty())) ||
+      (hasOrder && 2 * count * cluster[0] > mostAlongX))
+    return refuse(kernel, "has a cluster, persistence or a raster, and a grid that is none of the "
+                          "hardware's");
+  if (kernel.getPersistent()) {
+    // Each role has coordinates of its own.
+    clusters = std::max<int64_t>(1, std::min(count, processors / cluster[0]));
+    info.grid[0] = clusters * cluster[0];
+    return;
+  }
+  if (hasOrder) {
+    info.grid[0] = count * cluster[0];
+    Value *point = ir.CreateIntrinsic(ir.getInt32Ty(), Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {});
+    return emitCoordinatesOf(ir.CreateUDiv(point, i32(cluster[0])));
+  }
   if (isDirect) {
     for (size_t i = 0; i < grid.size(); ++i) {
       const size_t dim = grid.size() - 1 - i;
@@ -128,7 +148,6 @@ void KernelEmitter::emitCoordinates(KernelInfo &info) {
     }
     return;
   }
-  const int64_t count = kernel.getPointCount();
   Value *point = read(0);
   info.grid[0] = count;
   if (count > mostAlongX) {
@@ -148,14 +167,44 @@ void KernelEmitter::emitCoordinates(KernelInfo &info) {
     ir.SetInsertPoint(inside);
   }
   // Divisions in 32 bits where the point fits.
-  Type *type = count > mostAlongX ? ir.getInt64Ty() : ir.getInt32Ty();
-  Value *rest = ir.CreateTrunc(point, type);
-  for (size_t i = grid.size(); i-- > 0;) {
-    Value *size = ConstantInt::get(type, uint64_t(grid[i]));
-    Value *coordinate = i == 0 ? rest : ir.CreateURem(rest, size);
-    scalars[kernel.getCoordinates()[i]] = {ir.CreateZExt(coordinate, ir.getInt64Ty())};
+  emitCoordinatesOf(ir.CreateTrunc(point, count > mostAlongX ? ir.getInt64Ty() : ir.getInt32Ty()));
+}
+
+void KernelEmitter::emitCoordinatesOf(Value *point) {
+  IRBuilder<> &ir = b.ir;
+  ArrayRef<int64_t> grid = kernel.getGrid();
+  auto constant = [&](int64_t value) {
+    return ConstantInt::get(point->getType(), uint64_t(value));
+  };
+  auto set = [&](size_t dim, Value *value) {
+    scalars[kernel.getCoordinates()[dim]] = {ir.CreateZExt(value, ir.getInt64Ty())};
+  };
+  Value *rest = point;
+  size_t dims = grid.size();
+  if (const auto raster = int64_t(kernel.getRaster().value_or(1)); raster > 1) {
+    // Bands of `raster` rows, the last of which may have fewer; down in each of its columns.
+    const int64_t rows = grid[dims - 2], columns = grid[dims - 1];
+    const int64_t high = std::min(raster, rows), left = rows % high;
+    Value *inPlane = rest;
+    if (dims > 2) {
+      inPlane = ir.CreateURem(rest, constant(rows * columns));
+      rest = ir.CreateUDiv(rest, constant(rows * columns));
+    }
+    Value *band = ir.CreateUDiv(inPlane, constant(high * columns)),
+          *inBand = ir.CreateURem(inPlane, constant(high * columns));
+    Value *height = constant(high);
+    if (left != 0)
+      height =
+          ir.CreateSelect(ir.CreateICmpEQ(band, constant(rows / high)), constant(left), height);
+    set(dims - 2, ir.CreateAdd(ir.CreateMul(band, constant(high)), ir.CreateURem(inBand, height)));
+    set(dims - 1, ir.CreateUDiv(inBand, height));
+    dims -= 2;
+  }
+  // The last coordinate is the fastest.
+  for (size_t i = dims; i-- > 0;) {
+    set(i, i == 0 ? rest : ir.CreateURem(rest, constant(grid[i])));
     if (i > 0)
-      rest = ir.CreateUDiv(rest, size);
+      rest = ir.CreateUDiv(rest, constant(grid[i]));
   }
 }
 

@@ -58,8 +58,9 @@ struct Place {
 /// channels join as further files.
 class KernelEmitter {
 public:
-  KernelEmitter(LaneBuilder &builder, sm::KernelOp kernel, const Chip &chip)
-      : b(builder), kernel(kernel), chip(chip), shared(builder) {}
+  /// A persistent kernel starts at most as many CTAs as `processors` hold.
+  KernelEmitter(LaneBuilder &builder, sm::KernelOp kernel, const Chip &chip, int64_t processors)
+      : b(builder), kernel(kernel), chip(chip), processors(processors), shared(builder) {}
 
   /// Failures are in the builder. `info.symbol` is the name of the function.
   void emit(KernelInfo &info);
@@ -67,6 +68,8 @@ public:
 private:
   // --- Ops (KernelEmitter.cpp) ---
   void emitCoordinates(KernelInfo &info);
+  /// The coordinates of a point by its number, in the order of the kernel's raster.
+  void emitCoordinatesOf(llvm::Value *point);
   void emitOps(mlir::Block &block);
   void emitOp(mlir::Operation *op);
   void emitScalar(mlir::Operation *op);
@@ -173,6 +176,9 @@ private:
     int64_t depth = 0, slotBytes = 0;
     llvm::SmallVector<int64_t> offsets; // of the buffers in a slot
     llvm::SmallVector<sm::RoleOp> drainers;
+    /// One role fills and drains it: a tile of its result on the way to memory. Its threads meet at
+    /// a barrier, and stores count as groups of the thread that starts them.
+    bool isResult = false;
     /// Threads read its slots themselves, so each warp says when it has.
     bool isReadByThreads = false;
     SharedMemory::Buffer slots, barriers;
@@ -192,6 +198,8 @@ private:
   /// All threads of the cluster meet.
   void waitForAll();
   void emitRole(sm::RoleOp role);
+  /// The role's body, in a persistent kernel for one point after another.
+  void emitRounds(sm::RoleOp role);
   void emitAcquire(sm::AcquireOp op);
   void emitPublish(sm::PublishOp op);
   void emitTake(sm::TakeOp op);
@@ -246,9 +254,28 @@ private:
     int64_t innerPerCta = 0, outerPerCta = 0;
     bool isMulticast = false;
   };
+  /// A buffer of lines of 128 (or 64) bytes, swizzled: what a CTA has of it.
+  struct Lines {
+    int64_t rows = 0, columns = 0, line = 0; // in elements
+    int64_t stride = 0;                      // in bytes, from one line of columns to the next
+    int64_t innerPerCta = 0, outerPerCta = 0;
+  };
+  /// `inner` is the dimension along the lines.
+  std::optional<Lines> linesOf(sm::BufferType buffer, size_t inner);
   void planCopies();
   std::optional<CopyPlan> planCopy(sm::CopyOp copy);
   void emitCopy(sm::CopyOp copy);
+  llvm::Value *tensorMapOf(const CopyPlan &plan);
+
+  // --- Results through shared memory (EmitStores.cpp) ---
+  void emitMatrixStores(sm::CopyOp copy);
+  void emitStoreCopy(sm::CopyOp copy, const CopyPlan &plan);
+  /// One instruction by the first thread of those that run what is being emitted.
+  void byFirstThread(const llvm::Twine &instruction, const llvm::Twine &constraints,
+                     llvm::ArrayRef<llvm::Value *> operands);
+  /// Until so many stores at most still read shared memory.
+  void waitForStores(int64_t left);
+  void publishResult();
 
   // --- Matrix instructions (EmitProducts.cpp) ---
   void emitMma(sm::MmaOp mma);
@@ -297,6 +324,7 @@ private:
   LaneBuilder &b;
   sm::KernelOp kernel;
   const Chip &chip;
+  const int64_t processors;
   SharedMemory shared;
   llvm::Function *function = nullptr;
   llvm::Value *thread = nullptr; // tid.x
@@ -323,6 +351,7 @@ private:
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int64_t>> viewRegisters;
   sm::RoleOp currentRole;
   int64_t firstWarp = 0, launchRegisters = 0;
+  int64_t clusters = 0; // of a persistent kernel's launch
   bool changesRegisters = false;
   /// Whether a thread may still read shared memory that was written before the last barrier.
   bool mayBeRead = false;

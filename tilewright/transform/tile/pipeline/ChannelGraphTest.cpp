@@ -26,6 +26,7 @@ public:
     }
     counters.assign(programs.size(),
                     std::vector<std::array<int64_t, 4>>(graph.channels.size(), {0, 0, 0, 0}));
+    next = counters;
     for (unsigned channel = 0; channel < graph.channels.size(); ++channel) {
       unsigned drainers = 0;
       for (const std::vector<Action> &program : programs)
@@ -49,8 +50,9 @@ public:
 
   enum Outcome { done, stuck, wrong };
 
-  /// Runs so many rounds of every role, in a random order.
-  Outcome run(int rounds) {
+  /// Runs so many rounds of every role, in a random order. A role that `beginsAnew` forgets at the
+  /// end of a round which slot and which phase are next.
+  Outcome run(int rounds, bool beginsAnew = false) {
     std::vector<size_t> at(programs.size(), 0);
     while (true) {
       std::vector<unsigned> able;
@@ -69,7 +71,8 @@ public:
       unsigned role = able[random() % able.size()];
       if (!go(role, programs[role][at[role] % programs[role].size()]))
         return wrong;
-      ++at[role];
+      if (++at[role] % programs[role].size() == 0 && beginsAnew)
+        next[role] = std::vector<std::array<int64_t, 4>>(graph.channels.size(), {0, 0, 0, 0});
     }
   }
 
@@ -83,7 +86,8 @@ private:
   const ChannelGraph &graph;
   std::mt19937 random;
   std::vector<std::vector<Action>> programs;
-  std::vector<std::vector<std::array<int64_t, 4>>> counters; // [role][channel][point]
+  /// [role][channel][point]: how often it was done, and what the role takes its number to be.
+  std::vector<std::vector<std::array<int64_t, 4>>> counters, next;
   std::vector<Slot> slots;
 
   Slot &slotOf(unsigned channel, int64_t number) {
@@ -93,15 +97,16 @@ private:
     return slots[base + number % graph.channels[channel].depth];
   }
   // Slots are numbered from those that are full at the start on.
-  int64_t number(unsigned role, Action action) {
-    int64_t count = counters[role][action.channel][unsigned(action.point)];
+  int64_t number(unsigned role, Action action,
+                 const std::vector<std::vector<std::array<int64_t, 4>>> &from) {
+    int64_t count = from[role][action.channel][unsigned(action.point)];
     bool fills = action.point == Point::acquire || action.point == Point::publish;
     return fills ? count + graph.channels[action.channel].filled : count;
   }
   bool canGo(unsigned role, Action action) {
     if (graph.channels[action.channel].depth == 0)
       return action.point == Point::publish || action.point == Point::free;
-    int64_t n = number(role, action), depth = graph.channels[action.channel].depth;
+    int64_t n = number(role, action, next), depth = graph.channels[action.channel].depth;
     Slot &slot = slotOf(action.channel, n);
     // Waiting for a phase to end: its bit has changed.
     if (action.point == Point::acquire)
@@ -111,9 +116,10 @@ private:
     return true;
   }
   bool go(unsigned role, Action action) {
-    int64_t n = number(role, action);
+    int64_t n = number(role, action, counters);
+    Slot &slot = slotOf(action.channel, number(role, action, next));
     ++counters[role][action.channel][unsigned(action.point)];
-    Slot &slot = slotOf(action.channel, n);
+    ++next[role][action.channel][unsigned(action.point)];
     switch (action.point) {
     case Point::acquire:
       return slot.pending == slot.drainers;
@@ -152,6 +158,25 @@ ChannelGraph gemm(int64_t depth, int64_t iterations, bool lag) {
 TEST(ChannelGraph, ProducerAndConsumerAreLive) {
   EXPECT_EQ(findDeadlock(gemm(4, 64, true)), std::nullopt);
   EXPECT_EQ(findDeadlock(gemm(1, 64, false)), std::nullopt);
+}
+
+/// A persistent kernel's roles go from point to point with the slot and the phase that are next.
+/// If they began anew it would go wrong, but where a round ends where it began: after an even
+/// number of times through all slots.
+TEST(ChannelGraph, SlotsAndPhasesGoOnFromRoundToRound) {
+  for (int64_t depth : {2, 3, 4})
+    for (int64_t iterations = 1; iterations <= 16; ++iterations)
+      for (bool lag : {false, true}) {
+        ChannelGraph graph = gemm(depth, iterations, lag);
+        ASSERT_EQ(findDeadlock(graph), std::nullopt);
+        bool isAlwaysRight = true;
+        for (uint32_t seed = 0; seed < 32; ++seed) {
+          EXPECT_EQ(Simulation(graph, seed).run(5), Simulation::done);
+          isAlwaysRight &= Simulation(graph, seed).run(5, /*beginsAnew=*/true) == Simulation::done;
+        }
+        EXPECT_EQ(isAlwaysRight, iterations % (2 * depth) == 0)
+            << depth << " slots, " << iterations << " iterations";
+      }
 }
 
 TEST(ChannelGraph, OneSlotIsTooFewForOneThatFreesTheSlotBefore) {

@@ -29,6 +29,50 @@ Epilogue::Epilogue(const Product &product, const Layout &accumulator) : product(
     }
     assign(store.getTile(), *layout);
   }
+  std::string reason;
+  if (tile::StoreOp store = findStoreToStage(product, reason); store && !failure) {
+    // Sizes of 1 come before the two that count.
+    SmallVector<Layout::Digits> dims(layouts.find(store.getTile())->second.getDims());
+    if (Layout(ArrayRef(dims).take_back(2)).sameAs(accumulator))
+      stagedStore = store;
+  }
+}
+
+tile::StoreOp findStoreToStage(const Product &product, std::string &reason) {
+  tile::KernelOp kernel = product.kernel;
+  auto stores = kernel.getBody().getOps<tile::StoreOp>();
+  for (tile::StoreOp store : stores) {
+    auto type = cast<RankedTensorType>(store.getTile().getType());
+    auto memory = cast<MemRefType>(store.getTarget().getType());
+    if (!isa<FloatType>(type.getElementType()) || type.getElementTypeBitWidth() != 16 ||
+        type.getRank() < 2)
+      continue;
+    ArrayRef<int64_t> shape = type.getShape();
+    const int64_t rowBytes = memory.getShape().back() * 2;
+    if (std::next(stores.begin()) != stores.end())
+      reason = "it is not the only result";
+    else if (product.isSwapped)
+      reason = "the product is computed transposed";
+    else if (rowBytes % 16 != 0)
+      reason =
+          llvm::formatv("its rows are {0} bytes apart, and the copy engine takes multiples of 16",
+                        rowBytes)
+              .str();
+    else if (memory.getRank() > 5)
+      reason = llvm::formatv("it has {0} dimensions, and the copy engine takes 5", memory.getRank())
+                   .str();
+    else if (shape.take_back(2) != ArrayRef<int64_t>({product.m, product.n}) ||
+             llvm::any_of(shape.drop_back(2), [](int64_t size) { return size != 1; }))
+      reason = "its tile is not the product's";
+    else if (store.getStrides() &&
+             llvm::any_of(*store.getStrides(), [](int64_t stride) { return stride != 1; }))
+      reason = "it is stored with strides";
+    else if (!isa<BlockArgument>(store.getTarget()))
+      reason = "it is not stored to an argument of the kernel";
+    else
+      return store;
+  }
+  return {};
 }
 
 void Epilogue::fail(Operation *op, StringRef why) {
@@ -170,13 +214,45 @@ static Layout storeLayout(const Layout &layout, RankedTensorType type) {
   return Layout(dims, layout.getCopies(), layout.getFlips()).canonical();
 }
 
-void Epilogue::build(OpBuilder &b, Value accumulator, IRMapping &scalars) {
+/// Registers to a slot of the channel, and from there to memory.
+static void buildStaged(OpBuilder &b, tile::StoreOp store, Value tile, Value channel,
+                        IRMapping &scalars) {
+  Location loc = store.getLoc();
+  auto type = cast<RankedTensorType>(tile.getType());
+  if (int64_t units = type.getRank() - 2) {
+    SmallVector<AffineExpr> at(units, b.getAffineConstantExpr(0));
+    at.append({b.getAffineDimExpr(0), b.getAffineDimExpr(1)});
+    Layout layout = sm::layoutOf(type).getValue();
+    SmallVector<Layout::Digits> dims(layout.getDims());
+    Layout matrix(ArrayRef(dims).take_back(2), layout.getCopies(), layout.getFlips());
+    auto flat = RankedTensorType::get(type.getShape().take_back(2), type.getElementType());
+    tile = tile::ViewOp::create(b, loc, sm::withLayout(flat, matrix), tile,
+                                AffineMap::get(2, 0, at, b.getContext()));
+  }
+  SmallVector<Value> offsets;
+  for (Value offset : store.getOffsets())
+    offsets.push_back(scalars.lookup(offset));
+  auto empty = sm::AcquireOp::create(b, loc, channel);
+  sm::CopyOp::create(b, loc, Type(), sm::Engine::stmatrix, tile, ValueRange(), empty.getResult(0),
+                     ValueRange(), false, DenseI64ArrayAttr());
+  sm::PublishOp::create(b, loc, channel);
+  auto full = sm::TakeOp::create(b, loc, channel);
+  sm::CopyOp::create(b, loc, Type(), sm::Engine::tma, full.getResult(0), ValueRange(),
+                     scalars.lookup(store.getTarget()), offsets, false, DenseI64ArrayAttr());
+  sm::FreeOp::create(b, loc, channel);
+}
+
+void Epilogue::build(OpBuilder &b, Value accumulator, IRMapping &scalars, Value channel) {
   scf::ForOp loop = product.loop;
   built[loop.getResult(0)] = accumulator;
   for (Operation &op : loop->getBlock()->without_terminator())
     if (auto store = dyn_cast<tile::StoreOp>(op)) {
       IRMapping operands = scalars;
       Value tile = buildValue(b, store.getTile(), scalars);
+      if (channel && store == stagedStore) {
+        buildStaged(b, store, tile, channel, scalars);
+        continue;
+      }
       auto type = cast<RankedTensorType>(tile.getType());
       const Layout wanted = storeLayout(layouts.find(store.getTile())->second, type);
       if (!wanted.sameAs(layouts.find(store.getTile())->second))

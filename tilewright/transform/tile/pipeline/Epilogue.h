@@ -20,13 +20,20 @@ public:
   /// Why there are no such layouts, or nothing.
   std::optional<std::string> problem() const { return failure; }
 
+  /// The store whose tile can go through shared memory: `typeOfResult` there. None if its layout is
+  /// not the accumulator's own.
+  tile::StoreOp staged() const { return stagedStore; }
+
   /// Builds all stores and what they need at the builder's place. `scalars` maps what is no tile.
-  void build(mlir::OpBuilder &b, mlir::Value accumulator, mlir::IRMapping &scalars);
+  /// Where a `channel` is given, the staged store's tile goes through it.
+  void build(mlir::OpBuilder &b, mlir::Value accumulator, mlir::IRMapping &scalars,
+             mlir::Value channel = {});
 
 private:
   const Product &product;
   llvm::DenseMap<mlir::Value, sm::Layout> layouts;
   std::optional<std::string> failure;
+  tile::StoreOp stagedStore;
   llvm::DenseMap<mlir::Value, mlir::Value> built;
 
   void fail(mlir::Operation *op, llvm::StringRef why);
@@ -39,6 +46,10 @@ private:
   mlir::Value use(mlir::OpBuilder &b, mlir::Value value, const sm::Layout &wanted,
                   mlir::IRMapping &scalars);
 };
+
+/// The store of the kernel whose tile could leave by the copy engine, as far as its memory goes;
+/// nothing and why if there is none. `reason` stays empty where no store has elements of 16 bits.
+tile::StoreOp findStoreToStage(const Product &product, std::string &reason);
 
 } // namespace tilewright::pipeline
 

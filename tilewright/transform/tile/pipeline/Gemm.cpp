@@ -13,12 +13,23 @@ int64_t ceilDivide(double amount, double rate) {
   return std::max<int64_t>(1, int64_t(std::ceil(amount / rate)));
 }
 
+/// Bytes a cycle between L2 and one processor: its share, where all are at work, and never more
+/// than its own way is wide, which is taken as 64.
+double l2Share(const Machine &machine) {
+  return std::min(64.0, double(machine.l2BytesPerCycle) / machine.processors);
+}
+
 /// Bytes of one iteration's operands.
 struct StepBytes {
   int64_t lhs, rhs;
 };
 StepBytes stepBytes(const Gemm &gemm, const GemmChoice &choice) {
   return {choice.m * choice.k * gemm.lhsBits / 8, choice.n * choice.k * gemm.rhsBits / 8};
+}
+
+/// Bytes of a processor's tile of the result.
+int64_t resultBytes(const Gemm &gemm, const GemmChoice &choice) {
+  return choice.m * choice.n * gemm.resultBits / 8;
 }
 
 /// The part of a processor's tile that one warp multiplies, for products from registers.
@@ -137,7 +148,7 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
   // A CTA of a pair has half of the tile's columns; its rows are its own.
   int64_t rhsBytes = pair ? bytes.rhs / 2 : bytes.rhs;
   // From L2 a cluster reads what its CTAs share once.
-  double l2 = double(machine.l2BytesPerCycle) / machine.processors;
+  double l2 = l2Share(machine);
   int64_t lhsCopy = ceilDivide(bytes.lhs / double(choice.clusterN), l2);
   int64_t rhsCopy = ceilDivide(pair ? rhsBytes : bytes.rhs / double(choice.clusterM), l2);
   const auto [product, limit] = productCycles(gemm, machine, choice);
@@ -155,6 +166,10 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
   problem.iterations = llvm::divideCeil(gemm.k, choice.k);
   problem.limits = machine.limits;
   problem.limits.sharedReserved = reservedBytes;
+  if (choice.staged) {
+    problem.limits.sharedReserved += resultBytes(gemm, choice);
+    problem.roundChannels = {{"result", 1}};
+  }
   int64_t groups = std::min<int64_t>(2, llvm::divideCeil(choice.m, 64));
   if (machine.matrixUnit == MatrixUnit::wgmma) {
     problem.roles = {{"load", {copies}, 4, loadRegisters, 0, 1},
@@ -184,39 +199,86 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
 
 namespace {
 
-/// Cycles to bring a tile of the result to memory, after its last product.
-int64_t epilogueCycles(const Gemm &gemm, const Machine &machine, const GemmChoice &choice) {
-  // Written to shared memory and read again, then on its way to L2.
-  double bytes = double(choice.m) * choice.n * gemm.resultBits / 8;
-  double l2 = double(machine.l2BytesPerCycle) / machine.processors;
-  return ceilDivide(2 * bytes, double(machine.sharedBytesPerCycle)) + ceilDivide(bytes, l2) +
-         machine.matrixLatency;
+/// Cycles from a tile's last product to its result being on its way: `own` those that multiplying
+/// waits for, `rest` those of the copy engine.
+struct Epilogue {
+  int64_t own, rest = 0;
+};
+Epilogue epilogueCycles(const Gemm &gemm, const Machine &machine, const GemmChoice &choice) {
+  double bytes = double(resultBytes(gemm, choice));
+  int64_t shared = ceilDivide(bytes, double(machine.sharedBytesPerCycle));
+  int64_t toL2 = ceilDivide(bytes, l2Share(machine));
+  // Written to shared memory, two barriers, and the engine has it.
+  constexpr int64_t barriers = 64;
+  if (choice.staged)
+    return {shared + machine.matrixLatency + barriers, shared + toL2};
+  // Exchanged among threads, which takes as long as to write and to read shared memory; then on its
+  // way to L2.
+  return {2 * shared + toL2 + machine.matrixLatency};
 }
 
-/// Bytes from memory for all waves when tiles go down `raster` rows first: a wave's tiles cover
-/// some rows and some columns, and read each of them once, because they go through K together.
-double memoryBytes(const Gemm &gemm, const GemmChoice &choice, int64_t rowsOfTiles,
-                   int64_t columnsOfTiles, int64_t slots, int64_t raster) {
-  int64_t perBatch = rowsOfTiles * columnsOfTiles;
-  int64_t wave = std::min(slots, perBatch);
-  int64_t rows = std::min({raster, rowsOfTiles, wave});
-  int64_t columns = std::min<int64_t>(llvm::divideCeil(wave, rows), columnsOfTiles);
-  rows = std::min<int64_t>(rowsOfTiles, std::max<int64_t>(rows, llvm::divideCeil(wave, columns)));
-  double one =
-      (double(rows) * choice.m * gemm.lhsBits + double(columns) * choice.n * gemm.rhsBits) / 8 *
-      gemm.k;
-  double waves = double(perBatch) / wave;
-  double least = (double(gemm.m) * gemm.lhsBits + double(gemm.n) * gemm.rhsBits) / 8 * gemm.k;
-  double result = double(gemm.m) * gemm.n * gemm.resultBits / 8;
-  return gemm.batch * (std::max(least, waves * one) + result);
+/// The order of points, and what it brings from memory.
+struct Raster {
+  int64_t rows = 1;
+  /// Of the whole product, operands and result.
+  double bytes = 0;
+};
+
+/// The best number of rows that points go down before the next column. The points of a wave go
+/// through K together, so they read each of their rows and columns of operands once; what the waves
+/// of a band of rows have in common are its rows, and they are read once if they and two waves'
+/// columns fit in L2, which is in two halves with a copy each. If all columns fit beside the rows,
+/// the bands have them in common too.
+Raster bestRaster(const Gemm &gemm, const Machine &machine, const GemmChoice &choice) {
+  int64_t tileM = choice.m * choice.clusterM, tileN = choice.n * choice.clusterN;
+  // Rows and columns are those of the grid: the last coordinate goes first.
+  bool alongN = gemm.order != Gemm::Order::alongM;
+  double lhs = double(tileM) * gemm.k * gemm.lhsBits / 8,
+         rhs = double(tileN) * gemm.k * gemm.rhsBits / 8;
+  double rowBytes = alongN ? lhs : rhs, columnBytes = alongN ? rhs : lhs;
+  int64_t rows = llvm::divideCeil(gemm.m, tileM), columns = llvm::divideCeil(gemm.n, tileN);
+  if (!alongN)
+    std::swap(rows, columns);
+  int64_t clusters = std::max<int64_t>(1, machine.processors / (choice.clusterM * choice.clusterN));
+  int64_t wave = std::min(clusters, rows * columns);
+  double half = machine.l2Bytes / 2.0;
+  double least = rows * rowBytes + columns * columnBytes;
+  Raster best;
+  for (int64_t band : {1, 2, 4, 8, 16}) {
+    if (band > 1 && (band > rows || gemm.order == Gemm::Order::fixed || wave == rows * columns))
+      break;
+    // A wave has whole bands, or a part of one.
+    double waveRows =
+        std::min<double>(rows, std::max<int64_t>(band, llvm::divideCeil(wave, columns)));
+    double waveColumns = std::min<double>(columns, std::ceil(double(wave) / waveRows));
+    double bands = std::ceil(rows / waveRows);
+    double bytes =
+        double(rows * columns) / wave * (waveRows * rowBytes + waveColumns * columnBytes);
+    if (waveRows * rowBytes + 2 * waveColumns * columnBytes <= half)
+      bytes = std::min(bytes, rows * rowBytes + bands * columns * columnBytes);
+    if (waveRows * rowBytes + columns * columnBytes <= half)
+      bytes = least;
+    bytes = std::max(bytes, least);
+    if (best.bytes == 0 || bytes < best.bytes * 0.999)
+      best = {band, bytes};
+  }
+  best.bytes = gemm.batch * (best.bytes + double(gemm.m) * gemm.n * gemm.resultBits / 8);
+  return best;
 }
 
 } // namespace
 
-std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, GemmChoice choice,
-                                     std::string &reason) {
+/// As costOfTile, with the way of the result that `choice` has.
+static std::optional<GemmChoice> costOfWay(const Gemm &gemm, const Machine &machine,
+                                           GemmChoice choice, std::string &reason) {
   if (machine.products.lookup(gemm.type) == 0) {
     reason = llvm::formatv("{0} does not multiply {1}", machine.chip, gemm.type).str();
+    return std::nullopt;
+  }
+  if (choice.clusterM * choice.clusterN > machine.processors) {
+    reason = llvm::formatv("a cluster of {0} has no place on {1} processors",
+                           choice.clusterM * choice.clusterN, machine.processors)
+                 .str();
     return std::nullopt;
   }
   PipelineProblem problem = gemmProblem(gemm, machine, choice);
@@ -242,7 +304,7 @@ std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, G
   }
   int64_t slots = machine.processors / clusterSize * clusterSize;
   choice.waves = llvm::divideCeil(choice.tiles, slots);
-  int64_t epilogue = epilogueCycles(gemm, machine, choice);
+  auto [epilogue, rest] = epilogueCycles(gemm, machine, choice);
   int64_t mainloop = problem.iterations * plan->schedule.interval;
   // Whose registers hold the accumulator cannot multiply during its epilogue, unless another CTA
   // does.
@@ -254,17 +316,15 @@ std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, G
   int64_t fill =
       machine.copyLatency + problem.loop.ops[0].occupancy + problem.loop.ops[1].occupancy;
   bool roles = machine.matrixUnit != MatrixUnit::mmaSync;
-  int64_t perTile = mainloop + exposed + (roles ? 0 : fill / resident);
-  choice.computeCycles = choice.waves * perTile + (roles ? fill : 0) + epilogue - exposed;
-  double best = 0;
-  for (int64_t raster : {1, 2, 4, 8, 16}) {
-    double bytes = memoryBytes(gemm, choice, rows, columns, slots, raster);
-    if (best == 0 || bytes < best * 0.999) {
-      best = bytes;
-      choice.raster = raster;
-    }
-  }
-  choice.memoryCycles = ceilDivide(best, double(machine.memoryBytesPerCycle)) + machine.copyLatency;
+  int64_t perTile = mainloop + exposed;
+  int64_t alone = choice.waves * (perTile + rest + fill / resident) + epilogue - exposed,
+          oneAfterTheOther = choice.waves * perTile + fill + epilogue - exposed + rest;
+  choice.persistent = roles && oneAfterTheOther < alone;
+  choice.computeCycles = choice.persistent ? oneAfterTheOther : alone;
+  Raster raster = bestRaster(gemm, machine, choice);
+  choice.raster = raster.rows;
+  choice.memoryCycles =
+      ceilDivide(raster.bytes, double(machine.memoryBytesPerCycle)) + machine.copyLatency;
   choice.cycles = std::max(choice.computeCycles, choice.memoryCycles);
   double products = double(gemm.m) * gemm.n * gemm.k * gemm.batch;
   choice.efficiency =
@@ -307,11 +367,21 @@ std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, G
         llvm::formatv("memory is in the way: {0} cycles to read and write, {1} to multiply",
                       choice.memoryCycles, choice.computeCycles)
             .str());
-  if (choice.waves * slots < choice.tiles + slots && choice.raster > 1)
-    choice.reasons.push_back(llvm::formatv("tiles go down {0} rows before the next column, so that "
-                                           "a wave reads {1} MB from memory",
-                                           choice.raster, int64_t(best / choice.waves / 1e6))
-                                 .str());
+  if (choice.persistent)
+    choice.reasons.push_back(
+        llvm::formatv(
+            "{0} CTAs do one tile after the other, in {1} cycles: with a CTA for each tile "
+            "it would be {2}, because each waits {3} for copies that nothing hides",
+            std::min(slots, choice.tiles), oneAfterTheOther, alone, fill + rest)
+            .str());
+  else if (roles)
+    choice.reasons.push_back("each tile has a CTA of its own: they all run at once");
+  if (choice.raster > 1)
+    choice.reasons.push_back(
+        llvm::formatv("points go down {0} rows before the next column, so that {1} MB pass between "
+                      "memory and L2 in all",
+                      choice.raster, int64_t(raster.bytes / 1e6))
+            .str());
   if (machine.matrixUnit == MatrixUnit::mmaSync) {
     WarpGrid grid = warpGrid(choice);
     choice.reasons.push_back(
@@ -323,6 +393,36 @@ std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, G
   }
   llvm::append_range(choice.reasons, plan->reasons);
   return choice;
+}
+
+std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, GemmChoice choice,
+                                     std::string &reason) {
+  choice.staged = false;
+  std::optional<GemmChoice> direct = costOfWay(gemm, machine, choice, reason);
+  // Lines of 128 bytes, all of them full.
+  if (!direct || !gemm.canStage || choice.n * gemm.resultBits % 1024 != 0)
+    return direct;
+  choice.staged = true;
+  std::string why;
+  std::optional<GemmChoice> staged = costOfWay(gemm, machine, choice, why);
+  if (!staged) {
+    direct->reasons.push_back("the result is stored from registers: " + why);
+    return direct;
+  }
+  // Where memory is in the way of both, the one that leaves more time.
+  auto words = [](const GemmChoice &chosen, const GemmChoice &other) {
+    return llvm::formatv("{0} cycles to multiply and store instead of {1}", chosen.computeCycles,
+                         other.computeCycles)
+        .str();
+  };
+  if (staged->cycles <= direct->cycles && staged->computeCycles < direct->computeCycles) {
+    staged->reasons.push_back("the result goes through shared memory and by the copy engine: " +
+                              words(*staged, *direct));
+    return staged;
+  }
+  direct->reasons.push_back("the result is stored from registers and not by the copy engine: " +
+                            words(*direct, *staged));
+  return direct;
 }
 
 std::vector<GemmChoice> rankTiles(const Gemm &gemm, const Machine &machine) {

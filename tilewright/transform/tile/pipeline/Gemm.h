@@ -28,6 +28,7 @@ struct Machine {
   int64_t matrixLatency = 0, copyLatency = 0;
   int64_t sharedBytesPerCycle = 128;                    // of one processor
   int64_t l2BytesPerCycle = 0, memoryBytesPerCycle = 0; // of all processors
+  int64_t l2Bytes = 0;
   /// CTAs of a cluster that copies can reach at once; 1 is no clusters.
   int64_t cluster = 1;
 };
@@ -47,6 +48,12 @@ struct Gemm {
   /// Columns that a tile must be a multiple of: 64 where rows of 128 bytes along N are what is
   /// copied.
   int64_t columnStep = 8;
+  /// How the points of the grid go: along N first, along M first, or in no order that a raster
+  /// could change.
+  enum class Order { alongN, alongM, fixed } order = Order::alongN;
+  /// Whether tiles of the result may go through shared memory and by the copy engine: elements of
+  /// 16 bits in rows that it takes, in the accumulator's order.
+  bool canStage = false;
 };
 
 /// A tile that can be built, with what it costs.
@@ -54,8 +61,14 @@ struct GemmChoice {
   int64_t m = 0, n = 0, k = 0;
   /// CTAs that share the columns (along M) or the rows (along N) of their tiles.
   int64_t clusterM = 1, clusterN = 1;
-  /// Tiles go down so many rows before they go on to the next column.
+  /// Points (clusters' tiles) go down so many rows of the grid before they go on to the next
+  /// column.
   int64_t raster = 1;
+  /// As many clusters as the chip holds at once do one point after the other. If not, each point
+  /// has a cluster of its own.
+  bool persistent = false;
+  /// The result goes through shared memory and by the copy engine.
+  bool staged = false;
   PipelinePlan plan = {};
   int64_t tiles = 0, waves = 0;
   /// Cycles of the whole product, and of what it would take if only one thing were in the way.

@@ -8,6 +8,7 @@
 namespace tilewright::pipeline {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 
 /// Round numbers of no chip in particular, of the kind of Hopper.
@@ -98,6 +99,66 @@ TEST(Gemm, LastWaveCounts) {
   int64_t full = cyclesOf(100 * 256);
   EXPECT_EQ(cyclesOf(99 * 256), full);
   EXPECT_GT(cyclesOf(101 * 256), full * 19 / 10);
+}
+
+/// One wave has nothing to gain from it; with more, only the first tile waits for its copies.
+TEST(Gemm, PersistentWhereThereIsMoreThanOneWave) {
+  Machine machine = machineWithRoles();
+  std::string reason;
+  auto costOf = [&](int64_t tiles) {
+    return *costOfTile({128, tiles * 256, 4096}, machine, {128, 256, 64}, reason);
+  };
+  GemmChoice one = costOf(100), three = costOf(300);
+  EXPECT_FALSE(one.persistent);
+  EXPECT_TRUE(three.persistent);
+  EXPECT_LT(three.computeCycles, 3 * one.computeCycles);
+  EXPECT_THAT(three.reasons, Contains(HasSubstr("100 CTAs do one tile after the other")));
+  EXPECT_THAT(one.reasons, Contains(HasSubstr("each tile has a CTA of its own")));
+}
+
+/// A wave of 100 tiles of 128x256: 8 rows and 13 columns of them are fewer bytes than 1 and 100, or
+/// than 16 and 7.
+TEST(Gemm, RasterMakesAWaveReadLeast) {
+  Machine machine = machineWithRoles();
+  std::string reason;
+  auto costOf = [&](Gemm gemm) { return *costOfTile(gemm, machine, {128, 256, 64}, reason); };
+  Gemm gemm{16384, 32768, 16384};
+  EXPECT_EQ(costOf(gemm).raster, 16);
+  gemm.order = Gemm::Order::alongM;
+  EXPECT_EQ(costOf(gemm).raster, 8);
+  EXPECT_THAT(costOf(gemm).reasons, Contains(HasSubstr("points go down 8 rows")));
+  int64_t rastered = costOf(gemm).memoryCycles;
+  gemm.order = Gemm::Order::fixed;
+  EXPECT_EQ(costOf(gemm).raster, 1);
+  EXPECT_GT(costOf(gemm).memoryCycles, rastered);
+  // One wave reads the same in any order; and what L2 keeps is not read again.
+  EXPECT_EQ(costOf({1280, 2560, 16384}).raster, 1);
+  gemm = {8192, 8192, 128};
+  machine.l2Bytes = 50'000'000;
+  EXPECT_EQ(costOf(gemm).raster, 1);
+}
+
+/// The copy engine stores one tile while the next is multiplied; in one wave there is no next.
+TEST(Gemm, ResultsAreStagedWhereThatHidesTheirStores) {
+  Machine machine = machineWithRoles();
+  std::string reason;
+  auto costOf = [&](int64_t tiles, int64_t n, bool canStage) {
+    Gemm gemm{128, tiles * n, 4096};
+    gemm.canStage = canStage;
+    return *costOfTile(gemm, machine, {128, n, 64}, reason);
+  };
+  GemmChoice many = costOf(300, 256, true);
+  EXPECT_TRUE(many.staged);
+  EXPECT_LT(many.computeCycles, costOf(300, 256, false).computeCycles);
+  EXPECT_EQ(many.plan.sharedBytes, costOf(300, 256, false).plan.sharedBytes + 128 * 256 * 2);
+  EXPECT_THAT(many.reasons, Contains(HasSubstr("by the copy engine: ")));
+  EXPECT_FALSE(costOf(100, 256, true).staged);
+  EXPECT_THAT(costOf(100, 256, true).reasons,
+              Contains(HasSubstr("stored from registers and not by the copy engine")));
+  EXPECT_FALSE(costOf(300, 96, true).staged) << "a line is 64 columns";
+  // Where it would cost a slot that is needed, it is not worth it.
+  machine.limits.sharedBytes = 3 * 49152 + 2048 + 60000;
+  EXPECT_FALSE(costOf(300, 256, true).staged);
 }
 
 TEST(Gemm, MachineWithoutTheTypeHasNoTile) {

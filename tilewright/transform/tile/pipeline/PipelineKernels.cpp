@@ -1,5 +1,6 @@
 // The pass `tile-pipeline`: find products, plan them, change them.
 #include "tilewright/transform/tile/Passes.h"
+#include "tilewright/transform/tile/pipeline/Epilogue.h"
 #include "tilewright/transform/tile/pipeline/PipelinedKernel.h"
 #include "tilewright/transform/tile/pipeline/Prologue.h"
 #include "tilewright/transform/tile/pipeline/ReadMachine.h"
@@ -22,6 +23,43 @@ namespace tilewright::tile {
 namespace tilewright::pipeline {
 namespace {
 
+/// The coordinate of the grid that an index comes from; nothing if there is none or more than one.
+std::optional<unsigned> coordinateOf(Value index, tile::KernelOp kernel) {
+  std::optional<unsigned> found;
+  SmallVector<Value> open{index};
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      if (argument.getOwner() != &kernel.getBlock() || (found && *found != argument.getArgNumber()))
+        return std::nullopt;
+      found = argument.getArgNumber();
+    } else {
+      llvm::append_range(open, value.getDefiningOp()->getOperands());
+    }
+  }
+  return found;
+}
+
+/// Whether the grid's last two coordinates are the product's rows and columns, and which is the
+/// last.
+Gemm::Order orderOf(const Product &product) {
+  tile::KernelOp kernel = product.kernel;
+  auto coordinate = [&](const Operand &operand, bool isLhs) {
+    tile::LoadOp load = operand.load;
+    const bool isOuter = isLhs != operand.transposed;
+    return coordinateOf(load.getOffsets()[size_t(isOuter ? operand.outerDim : operand.innerDim)],
+                        kernel);
+  };
+  std::optional<unsigned> row = coordinate(product.lhs, true),
+                          column = coordinate(product.rhs, false);
+  const size_t rank = kernel.getGrid().size();
+  if (rank >= 2 && row == rank - 2 && column == rank - 1)
+    return Gemm::Order::alongN;
+  if (rank >= 2 && row == rank - 1 && column == rank - 2)
+    return Gemm::Order::alongM;
+  return Gemm::Order::fixed;
+}
+
 /// The product as the cost sees it: sizes of the whole matrices.
 Gemm gemmOf(const Product &product) {
   auto sizesOf = [](const Operand &operand) {
@@ -41,6 +79,14 @@ Gemm gemmOf(const Product &product) {
   gemm.type = product.type;
   gemm.lhsBits = product.lhs.bits;
   gemm.rhsBits = product.rhs.bits;
+  gemm.order = orderOf(product);
+  gemm.resultBits = 0;
+  for (tile::StoreOp store : kernel.getBody().getOps<tile::StoreOp>()) {
+    // What is reduced is next to nothing.
+    auto type = cast<RankedTensorType>(store.getTile().getType());
+    if (type.getNumElements() == product.m * product.n && type.getElementType().isIntOrFloat())
+      gemm.resultBits += type.getElementTypeBitWidth();
+  }
   gemm.lhsInRegisters = product.lhs.hasPrologue;
   return gemm;
 }
@@ -106,11 +152,30 @@ std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
     std::optional<GemmChoice> cost;
     if (choice.n > 256)
       why = llvm::formatv("its tile has {0} columns, and an instruction takes 256", choice.n).str();
-    else if ((cost = costOfTile(gemm, machine, choice, why)))
-      if (std::optional<std::string> problem = whyNoEpilogue(product, *cost)) {
+    else {
+      // The copy engine writes whole boxes: nothing of account may be missing in them.
+      std::string direct;
+      tile::StoreOp store = findStoreToStage(product, direct);
+      if (store && (choice.m * clusterM != product.m || choice.n * clusterN != product.n))
+        direct = "its tile is smaller than the accumulator";
+      else if (store && choice.n % 64 != 0)
+        direct = llvm::formatv("{0} columns are no whole lines of 64", choice.n).str();
+      gemm.canStage = store && direct.empty();
+      cost = costOfTile(gemm, machine, choice, why);
+      if (cost && cost->staged)
+        if (std::optional<std::string> problem = whyNoEpilogue(product, *cost)) {
+          direct = *problem;
+          gemm.canStage = false;
+          cost = costOfTile(gemm, machine, choice, why);
+        }
+      if (cost && !direct.empty())
+        cost->reasons.push_back("the result is stored from registers: " + direct);
+      std::optional<std::string> problem = cost ? whyNoEpilogue(product, *cost) : std::nullopt;
+      if (problem) {
         why = *problem;
         cost.reset();
       }
+    }
     if (cost && product.lhs.hasPrologue)
       if (std::optional<std::string> problem = Prologue(product, *cost).problem()) {
         why = *problem;

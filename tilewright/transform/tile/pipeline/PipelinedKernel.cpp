@@ -187,10 +187,10 @@ private:
 
   void makeKernel() {
     tile::KernelOp old = product.kernel;
-    kernel =
-        sm::KernelOp::create(b, loc, old.getSymNameAttr(), old.getGridAttr(),
-                             old.getNumInputsAttr(), b.getI64IntegerAttr(choice.plan.threads / 32),
-                             DenseI64ArrayAttr(), StringAttr(), IntegerAttr());
+    kernel = sm::KernelOp::create(
+        b, loc, old.getSymNameAttr(), old.getGridAttr(), old.getNumInputsAttr(),
+        b.getI64IntegerAttr(choice.plan.threads / 32), DenseI64ArrayAttr(), StringAttr(),
+        choice.raster > 1 ? b.getI64IntegerAttr(choice.raster) : IntegerAttr());
     Block *block = b.createBlock(&kernel.getBody());
     for (BlockArgument argument : old.getBlock().getArguments())
       scalars.map(argument, block->addArgument(argument.getType(), argument.getLoc()));

@@ -57,12 +57,20 @@ struct Limits {
   bool movesRegisters = false;
 };
 
+/// A buffer that a role fills and drains itself, once a round: its result on the way to memory. Its
+/// bytes are of `Limits::sharedReserved`.
+struct RoundChannel {
+  std::string name;
+  unsigned role;
+};
+
 struct PipelineProblem {
   Loop loop;
   llvm::SmallVector<Buffer> buffers;
   llvm::SmallVector<Channel> channels;
   /// Each unit is in one rule. One rule with all units is a kernel without roles.
   llvm::SmallVector<RoleRule> roles;
+  llvm::SmallVector<RoundChannel> roundChannels;
   Limits limits;
   int64_t iterations = 1;
 };

@@ -82,8 +82,19 @@ ChannelGraph channelGraph(const PipelineProblem &problem, const PipelinePlan &pl
     } else {
       program.segments.push_back({iterations, sequence({one.takes, one.fills, one.frees})});
     }
+    for (auto [index, own] : llvm::enumerate(problem.roundChannels)) {
+      unsigned channel = problem.channels.size() + index;
+      if (own.role == role)
+        program.segments.push_back({1,
+                                    {{Point::acquire, channel},
+                                     {Point::publish, channel},
+                                     {Point::take, channel},
+                                     {Point::free, channel}}});
+    }
     graph.roles.push_back(std::move(program));
   }
+  for (const RoundChannel &own : problem.roundChannels)
+    graph.channels.push_back({own.name, 1});
   return graph;
 }
 

@@ -135,6 +135,28 @@ TEST(PipelinePlan, MergedLoopRunsAheadOfItself) {
   EXPECT_EQ(findDeadlock(graph), std::nullopt);
 }
 
+/// The result's buffer takes its bytes from the slots, and its turn is part of a round.
+TEST(PipelinePlan, ABufferOfTheRoundIsReservedAndProved) {
+  PipelineProblem problem = hopperGemm();
+  problem.limits.sharedReserved += 65536;
+  problem.roundChannels = {{"result", 1}};
+  std::string reason;
+  std::optional<PipelinePlan> plan = planPipeline(problem, reason);
+  ASSERT_TRUE(plan) << reason;
+  EXPECT_EQ(plan->channels[0].depth, 3);
+  EXPECT_EQ(plan->sharedBytes, 3 * 49152 + 2048 + 65536);
+  ChannelGraph graph = channelGraph(problem, *plan);
+  ASSERT_EQ(graph.channels.size(), 2u);
+  EXPECT_EQ(graph.roles[1].segments.back().actions.size(), 4u);
+  EXPECT_EQ(findDeadlock(graph), std::nullopt);
+  // With one slot less to give, the schedule has fewer.
+  problem.limits.sharedReserved += 65536;
+  plan = planPipeline(problem, reason);
+  ASSERT_TRUE(plan) << reason;
+  EXPECT_EQ(plan->channels[0].depth, 2);
+  EXPECT_GT(plan->schedule.interval, plan->freeInterval);
+}
+
 /// 128x128x64 of f16 on Ampere: 32,768 bytes and 1,072 cycles for an iteration, all warps do all.
 PipelineProblem ampereGemm(int64_t iterations = 64) {
   PipelineProblem problem = hopperGemm(iterations);

@@ -38,6 +38,7 @@ std::optional<Machine> readMachine(Attribute target) {
   machine.sharedBytesPerCycle = number(rates, "shared_bytes_per_cycle", 128);
   machine.l2BytesPerCycle = number(rates, "l2_bytes_per_cycle", 1);
   machine.memoryBytesPerCycle = number(rates, "memory_bytes_per_cycle", 1);
+  machine.l2Bytes = number(rates, "l2_bytes", 0);
   machine.cluster = number(rates, "cluster", 1);
   return machine;
 }

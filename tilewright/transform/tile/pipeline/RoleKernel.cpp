@@ -79,6 +79,15 @@ Layout operandLayout(int64_t rows, int64_t k, int64_t bits, bool kInner, int64_t
   return Layout(llvm::ArrayRef<Layout::Digits>({own, depth}), copies, flips);
 }
 
+Layout stagedLayout(int64_t m, int64_t n, int64_t bits, int64_t clusterM, int64_t clusterN) {
+  // As an operand of which the columns are contiguous and the rows are K's.
+  Layout layout = operandLayout(n, m / clusterM, bits, /*kInner=*/false, clusterN, 1);
+  Layout::Digits rows = layout.getDims()[1];
+  if (clusterM > 1)
+    rows.insert(rows.begin(), {clusterM, Axis::cta, 1});
+  return Layout(llvm::ArrayRef<Layout::Digits>({rows, layout.getDims()[0]}), {}, layout.getFlips());
+}
+
 namespace {
 
 Layout sumLayout(const Product &product, const GemmChoice &choice) {
@@ -114,7 +123,7 @@ private:
   OpBuilder b;
   Location loc;
   sm::KernelOp kernel;
-  sm::ChannelOp channel;
+  sm::ChannelOp channel, resultChannel; // the second only where the result is staged
   /// Of the old kernel's arguments and scalars.
   IRMapping scalars;
 
@@ -145,7 +154,9 @@ private:
       cluster = b.getDenseI64ArrayAttr({choice.clusterM * choice.clusterN, 1, 1});
     kernel = sm::KernelOp::create(b, loc, old.getSymNameAttr(), old.getGridAttr(),
                                   old.getNumInputsAttr(), b.getI64IntegerAttr(warps), cluster,
-                                  StringAttr(), IntegerAttr());
+                                  choice.persistent ? b.getStringAttr("static") : StringAttr(),
+                                  choice.raster > 1 ? b.getI64IntegerAttr(choice.raster)
+                                                    : IntegerAttr());
     Block *block = b.createBlock(&kernel.getBody());
     for (BlockArgument argument : old.getBlock().getArguments())
       scalars.map(argument, block->addArgument(argument.getType(), argument.getLoc()));
@@ -156,6 +167,18 @@ private:
     auto type = sm::ChannelType::get(
         b.getContext(), {bufferType(product.lhs, true), bufferType(product.rhs, false)});
     channel = sm::ChannelOp::create(b, loc, type, choice.plan.channels[0].depth);
+    if (!choice.staged)
+      return;
+    std::string reason;
+    tile::StoreOp store = findStoreToStage(product, reason);
+    Type element = cast<RankedTensorType>(store.getTile().getType()).getElementType();
+    Layout layout = stagedLayout(product.m, product.n, element.getIntOrFloatBitWidth(),
+                                 choice.clusterM, choice.clusterN);
+    auto buffer =
+        sm::BufferType::get(b.getContext(), {product.m, product.n}, element, sm::Space::shared,
+                            sm::LayoutAttr::get(b.getContext(), layout));
+    resultChannel =
+        sm::ChannelOp::create(b, loc, sm::ChannelType::get(b.getContext(), {buffer}), 1);
   }
 
   sm::RoleOp makeRole(StringRef name, const RolePlan &plan) {
@@ -270,15 +293,23 @@ private:
     if (AffineMap turn = matrixOfDot(product); !turn.isIdentity())
       sum = tile::ViewOp::create(b, dotLoc, sm::withLayout(sumType, layout), sum, turn);
     Epilogue epilogue(product, layout);
-    epilogue.build(b, sum, scalars);
+    epilogue.build(b, sum, scalars, resultChannel ? resultChannel.getResult() : Value());
   }
 };
 
 } // namespace
 
 std::optional<std::string> whyNoEpilogue(const Product &product, const GemmChoice &choice) {
-  Layout layout = sumLayout(product, choice);
-  return Epilogue(product, layoutInDot(product, layout)).problem();
+  Layout layout = layoutInDot(product, sumLayout(product, choice));
+  Epilogue epilogue(product, layout);
+  if (epilogue.problem() || !choice.staged)
+    return epilogue.problem();
+  Layout plain =
+      accumulatorLayout(choice.m * choice.clusterM, choice.n * choice.clusterN, choice.clusterM,
+                        choice.clusterN, choice.plan.roles[1].groups, /*pairsRows=*/false);
+  if (!epilogue.staged() || !layout.sameAs(plain))
+    return "its result is in another order than the accumulator";
+  return std::nullopt;
 }
 
 sm::KernelOp makeRoleKernel(const Product &product, const GemmChoice &choice) {

@@ -20,6 +20,10 @@ sm::Layout accumulatorLayout(int64_t m, int64_t n, int64_t clusterM, int64_t clu
 sm::Layout operandLayout(int64_t rows, int64_t k, int64_t bits, bool kInner, int64_t clusterOwn,
                          int64_t clusterOther);
 
+/// A tile of the result in shared memory, of lines of 128 bytes, swizzled; `m` and `n` are those of
+/// the whole cluster.
+sm::Layout stagedLayout(int64_t m, int64_t n, int64_t bits, int64_t clusterM, int64_t clusterN);
+
 /// Why what stands behind the product cannot be done with the accumulator's layout, or nothing.
 std::optional<std::string> whyNoEpilogue(const Product &product, const GemmChoice &choice);
 

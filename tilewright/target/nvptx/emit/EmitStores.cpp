@@ -1,0 +1,139 @@
+// A result's way to memory: matrices of 8x8 from registers into lines of shared memory (stmatrix),
+// and from there by the copy engine.
+#include "tilewright/target/nvptx/emit/KernelEmitter.h"
+
+#include "tilewright/support/Concat.h"
+
+using namespace llvm;
+
+namespace tilewright::nvptx {
+
+using sm::Axis;
+
+/// Whether the lanes hold 8x8 matrices as stmatrix takes them: eight rows of four lanes, with two
+/// columns each.
+static bool isMatrices(const sm::Layout &layout) {
+  if (layout.rank() != 2 || !layout.getCopies().empty() || !layout.getFlips().empty())
+    return false;
+  const sm::Layout::Digits &rows = layout.getDims()[0], &columns = layout.getDims()[1];
+  return !rows.empty() && rows.back() == sm::Digit{8, Axis::lane, 4} && columns.size() >= 2 &&
+         columns[columns.size() - 2] == sm::Digit{4, Axis::lane, 1} &&
+         columns.back() == sm::Digit{2, Axis::reg, 1};
+}
+
+void KernelEmitter::emitMatrixStores(sm::CopyOp copy) {
+  IRBuilder<> &ir = b.ir;
+  auto type = dyn_cast<mlir::RankedTensorType>(copy.getSource().getType());
+  auto buffer =
+      copy.getTarget() ? dyn_cast<sm::BufferType>(copy.getTarget().getType()) : sm::BufferType();
+  if (!type || !buffer || !copy.getTargetOffsets().empty() || type.getElementTypeBitWidth() != 16 ||
+      chip.matrix == "mma")
+    return refuse(copy,
+                  concat("is no copy by stmatrix of a tile of 16-bit elements to a buffer, on "
+                         "a chip that has it; ",
+                         chip.name, " is the chip"));
+  const ThreadLayout &threads = threadsOf(type);
+  std::optional<Lines> lines = linesOf(buffer, /*inner=*/1);
+  const sm::Layout &layout = threads.layout;
+  const int64_t columns = layout.cover(1) / clusterDigit(layout, 1);
+  if (!isMatrices(layout) || !lines || lines->line != 64 || lines->columns != columns ||
+      lines->rows != layout.cover(0) / clusterDigit(layout, 0))
+    return refuse(copy, concat("stores ", layout.str(), " to ", buffer.getLayout().getValue().str(),
+                               ", and stmatrix wants 8x8 matrices and lines of 128 bytes"));
+  // Matrices by the place of their first element, for a thread whose lane and warp are 0.
+  std::map<std::pair<int64_t, int64_t>, Value *> matrices;
+  for (unsigned reg = 0; reg + 1 < threads.registers(); reg += 2)
+    matrices[{threads.constant(0, reg), threads.constant(1, reg)}] =
+        packFragment(tiles[copy.getSource()], {reg, reg + 1}, copy.getSource(), false).front();
+
+  // Lanes 0 to 7 give the rows of the first matrix, 8 to 15 those of the one below, the others
+  // those of the two to the right. Rows of warps are multiples of 8, so a lane knows how its line
+  // is swizzled.
+  struct Lane {
+    Value *row, *chunk;
+  };
+  Lane lane;
+  lane.row = once([&]() -> Value * {
+    Value *row = ir.CreateAnd(thread, i32(15));
+    for (const sm::IndexTerm &term : threads.digits(0, Axis::warp))
+      row = ir.CreateAdd(row, ir.CreateMul(digitOf(term), i32(term.weight)));
+    return ir.CreateMul(row, i32(128));
+  });
+  lane.chunk = once([&]() -> Value * {
+    Value *right = ir.CreateAnd(ir.CreateLShr(thread, i32(4)), i32(1));
+    return ir.CreateShl(ir.CreateXor(right, ir.CreateAnd(thread, i32(7))), i32(4));
+  });
+  for (const sm::IndexTerm &term : threads.digits(1, Axis::warp))
+    if (term.size > 1)
+      return refuse(copy,
+                    concat("stores ", layout.str(), ", whose columns are divided among warps"));
+  Value *base = ir.CreateAdd(buffers[copy.getTarget()].address, lane.row);
+  for (const auto &[place, first] : matrices) {
+    auto [row, column] = place;
+    if (row % 16 != 0 || column % 16 != 0)
+      continue;
+    auto below = matrices.find({row + 8, column}), right = matrices.find({row, column + 8}),
+         last = matrices.find({row + 8, column + 8});
+    if (below == matrices.end() || right == matrices.end() || last == matrices.end())
+      return refuse(copy, concat("stores ", layout.str(), ", which is not made of 16x16 blocks"));
+    Value *chunk = ir.CreateXor(lane.chunk, i32(column % 64 / 8 * 16));
+    Value *address =
+        ir.CreateAdd(ir.CreateAdd(base, chunk), i32(column / 64 * lines->stride + row * 128));
+    assembly(ir.getVoidTy(), "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], {$1, $2, $3, $4};",
+             "r,r,r,r,r,~{memory}", {address, first, below->second, right->second, last->second});
+  }
+}
+
+void KernelEmitter::byFirstThread(const Twine &instruction, const Twine &constraints,
+                                  ArrayRef<Value *> operands) {
+  // By a predicate and not by a branch: all threads of the warp go on together.
+  Value *isFirst = b.ir.CreateZExt(b.ir.CreateICmpEQ(thread, i32(0)), b.ir.getInt32Ty());
+  SmallVector<Value *> all(operands);
+  all.push_back(isFirst);
+  assembly(b.ir.getVoidTy(),
+           "{\n.reg .pred first;\nsetp.ne.b32 first, $" + Twine(operands.size()) + ", 0;\n@first " +
+               instruction + ";\n}",
+           constraints + (operands.empty() ? "r,~{memory}" : ",r,~{memory}"), all);
+}
+
+void KernelEmitter::emitStoreCopy(sm::CopyOp copy, const CopyPlan &plan) {
+  IRBuilder<> &ir = b.ir;
+  SmallVector<Value *> at;
+  for (mlir::Value offset : reverse(copy.getTargetOffsets()))
+    at.push_back(ir.CreateTrunc(scalars.lookup(offset).value, ir.getInt32Ty()));
+  if (plan.innerPerCta)
+    at[0] = ir.CreateAdd(at[0], ir.CreateMul(ctaRank(), i32(plan.innerPerCta)));
+  if (plan.outerPerCta)
+    at[plan.outer] = ir.CreateAdd(at[plan.outer], ir.CreateMul(ctaRank(), i32(plan.outerPerCta)));
+  std::string coordinates, constraints = "l";
+  for (size_t i = 0; i < at.size(); ++i) {
+    coordinates += concat(i ? ", $" : "$", 1 + i);
+    constraints += ",r";
+  }
+  Value *address = buffers[copy.getSource()].address;
+  for (int64_t box = 0; box < plan.boxes; ++box) {
+    SmallVector<Value *> operands{tensorMapOf(plan)};
+    append_range(operands, at);
+    if (box)
+      operands[1] = ir.CreateAdd(at[0], i32(box * plan.line));
+    operands.push_back(ir.CreateAdd(address, i32(box * plan.boxBytes)));
+    byFirstThread(concat("cp.async.bulk.tensor.", at.size(),
+                         "d.global.shared::cta.bulk_group [$0, {", coordinates, "}], [$",
+                         1 + at.size(), "]"),
+                  constraints + ",r", operands);
+  }
+}
+
+// --- Channels that a role fills and drains itself ---
+
+void KernelEmitter::waitForStores(int64_t left) {
+  byFirstThread(concat("cp.async.bulk.wait_group.read ", left), "", {});
+}
+
+void KernelEmitter::publishResult() {
+  // What threads wrote is for the copy engine to read.
+  assembly(b.ir.getVoidTy(), "fence.proxy.async.shared::cta;", "~{memory}", {});
+  barrier();
+}
+
+} // namespace tilewright::nvptx
