@@ -224,14 +224,6 @@ private:
     channel = sm::ChannelOp::create(b, loc, type, choice.plan.channels[0].depth);
   }
 
-  /// Which dimensions of memory the operand goes along, where they are not the last two.
-  DenseI64ArrayAttr dimsOf(Operand operand) {
-    const int64_t rank = cast<MemRefType>(operand.load.getSource().getType()).getRank();
-    if (operand.outerDim == rank - 2)
-      return {};
-    return b.getDenseI64ArrayAttr({operand.outerDim, operand.innerDim});
-  }
-
   /// Starts the copies of an iteration.
   void fill(Value step) {
     IRMapping inside = scalars;
@@ -244,7 +236,7 @@ private:
         offsets.push_back(inside.lookup(offset));
       sm::CopyOp::create(b, load.getLoc(), Type(), sm::Engine::cp_async,
                          inside.lookup(load.getSource()), offsets, slot.getResult(isLhs ? 0 : 1),
-                         ValueRange(), operand(isLhs).transposed, dimsOf(operand(isLhs)));
+                         ValueRange(), operand(isLhs).transposed, copiedDims(b, operand(isLhs)));
     }
     sm::PublishOp::create(b, loc, channel);
   }
