@@ -46,9 +46,10 @@ def softmax(rows=256, columns=1024, name="main"):
 PROGRAMS = {"gemm f16": gemm("f16"), "gemm bf16": gemm("bf16"), "gemm e4m3": gemm("f8E4M3FN"), "gemm to f32": gemm("f16", "f32"),
             "gemm bf16 e4m3": mixed("f8E4M3FN"), "gemm bf16 e4m3 rows": mixed("f8E4M3FN", "nt"), "gemm bf16 e4m3 half": mixed("f8E4M3FN", "nt", "bf16", 512),
             "gemm bf16 i4": mixed("i4", size=512), "softmax": softmax()}  # fmt: skip
-# Products of a chip without a copy engine: operands by cp.async, fragments by ldmatrix, and f32 along N word by word.
+# Products of a chip without a copy engine: operands by cp.async, fragments by ldmatrix, f32 along N word by word.
 AMPERE = {"f16": gemm("f16", size=1024), "f16 along N": gemm("f16", contract=0), "bf16 to f32": gemm("bf16", "f32"),
-          "tf32": gemm("f32", "f32"), "tf32 along N": gemm("f32", "f32", contract=0), "s8": gemm("i8", "i32")}  # fmt: skip
+          "tf32": gemm("f32", "f32"), "tf32 along N": gemm("f32", "f32", contract=0), "s8": gemm("i8", "i32"),
+          "s8 along N": gemm("i8", "i32", contract=0)}  # fmt: skip
 
 
 def tool(*arguments, **variables):

@@ -58,11 +58,11 @@ std::optional<Kind> kindOf(mlir::Type element, mlir::Type sum) {
 using namespace wgmma;
 
 void KernelEmitter::emitMma(sm::MmaOp mma) {
+  if (mma.getAtom() == sm::Atom::mma_sync)
+    return emitMmaSync(mma);
   if (isa<mlir::RankedTensorType>(mma.getLhs().getType()))
     return emitMmaFromRegisters(mma);
   IRBuilder<> &ir = b.ir;
-  if (mma.getAtom() == sm::Atom::mma_sync)
-    return emitMmaSync(mma);
   auto lhs = dyn_cast<sm::BufferType>(mma.getLhs().getType()),
        rhs = dyn_cast<sm::BufferType>(mma.getRhs().getType());
   if (mma.getAtom() != sm::Atom::wgmma || chip.matrix != "wgmma" || !lhs || !rhs)

@@ -58,6 +58,9 @@ struct ProductCycles {
 ProductCycles productCycles(const Gemm &gemm, const Machine &machine, const GemmChoice &choice) {
   int64_t pair = machine.matrixUnit == MatrixUnit::tcgen05 && choice.clusterM == 2 ? 2 : 1;
   int64_t rate = machine.products.lookup(gemm.type);
+  // A warp has the tensor core of its quarter of the processor.
+  if (machine.matrixUnit == MatrixUnit::mmaSync)
+    rate = rate * std::min<int64_t>(4, warpTile(choice).warps) / 4;
   int64_t tensor = ceilDivide(double(choice.m) * choice.n * choice.k, double(rate));
   StepBytes bytes = stepBytes(gemm, choice);
   // What is read from shared memory: by each group its rows and all columns, by each warp likewise.
