@@ -50,7 +50,8 @@ PROGRAMS = {"gemm f16": gemm("f16"), "gemm bf16": gemm("bf16"), "gemm e4m3": gem
 FEW = {"gemm f16 on 4": gemm("f16"), "gemm e4m3 to bf16 on 4": gemm("f8E4M3FN", "bf16"), "gemm to f32 on 4": gemm("f16", "f32")}
 # Products of a chip without a copy engine: operands by cp.async, fragments by ldmatrix, and f32 along N word by word.
 AMPERE = {"f16": gemm("f16", size=1024), "f16 along N": gemm("f16", contract=0), "bf16 to f32": gemm("bf16", "f32"),
-          "tf32": gemm("f32", "f32"), "tf32 along N": gemm("f32", "f32", contract=0), "s8": gemm("i8", "i32")}  # fmt: skip
+          "tf32": gemm("f32", "f32"), "tf32 along N": gemm("f32", "f32", contract=0), "s8": gemm("i8", "i32"),
+          "s8 along N": gemm("i8", "i32", contract=0)}  # fmt: skip
 
 
 def tool(*arguments, **variables):

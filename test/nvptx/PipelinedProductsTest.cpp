@@ -95,9 +95,15 @@ TEST(PipelinedProducts, AllOrdersOfOperands) {
       }
 }
 
-TEST(PipelinedProducts, OfIntegersAlongK) {
-  EXPECT_EQ(run({40, 48, 400, 32, 32, 128, "i8"}), "");
-  EXPECT_THAT(run({40, 48, 400, 32, 32, 128, "i8", true}), HasSubstr("leaves the kernel"));
+/// Bytes that are not contiguous along K are turned in pairs, in lines of every length.
+TEST(PipelinedProducts, OfIntegersInAllOrders) {
+  for (bool lhs : {false, true})
+    for (bool rhs : {false, true})
+      EXPECT_EQ(run({40, 72, 272, 32, 64, 128, "i8", lhs, rhs}, 2, 7), "") << lhs << rhs;
+  for (int64_t tile : {16, 64})
+    EXPECT_EQ(run({tile, tile, 128, tile, tile, 128, "i8", true, true}), "") << tile;
+  EXPECT_EQ(run({128, 256, 256, 128, 256, 128, "i8", true, true}), "");
+  EXPECT_EQ(run({128, 16, 40, 128, 16, 40, "i8", true, true}), "") << "zeros behind the end";
 }
 
 /// Two, four and eight warps along a side, and tiles that are no powers of two.

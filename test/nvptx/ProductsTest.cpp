@@ -275,6 +275,14 @@ TEST(Products, WithASideThatIsConverted) {
       }
 }
 
+TEST(Products, QuantisedOnTheWay) {
+  for (const char *raw : {"f16", "f32"}) {
+    Shape shape{64, 64, 256, 64, 64, 128, "f8E4M3FN", "f32", false, true};
+    shape.lhsRaw = raw;
+    EXPECT_EQ(run(shape), "") << raw;
+  }
+}
+
 TEST(Products, ConvertedInEveryOrderOfCompletion) {
   for (int completion : {0, 1, 2}) {
     Shape shape{80, 144, 192, 128, 128};

@@ -86,16 +86,21 @@ tile.kernel @gemm grid [32, 32] inputs 2 {
 /// Words of f32 whose rows are along N are read one by one, from lines that four rows of eight words share without conflict.
 
 // CHECK-DAG: #[[RHS:.*]] = #sm.layout<[32 offset:32] [2 offset:1024, 32 offset] xor [offset 5:2 to offset 3]>
+// CHECK-DAG: #[[PAIRED:.*]] = #sm.layout<[2 warp:2, 2 reg:16, 2 reg:2, 8 lane:4] [2 warp, 2 reg:8, 4 lane, 2 reg, 2 reg:4]>
 // CHECK-LABEL: sm.kernel @tf32
 //       CHECK:   sm.copy {{ ?}}ldmatrix %{{.*}} -> tensor<64x8xf32
 //       CHECK:   sm.copy {{ ?}}ld %{{.*}} : !sm.buffer<32x64xf32, shared, #[[RHS]]> -> tensor<8x64xf32
 
-/// Rows that are no multiples of 4 bytes are no pieces of a copy; bytes along N are nothing that a fragment is loaded from.
+/// Rows that are no multiples of 4 bytes are no pieces of a copy.
 
 // CHECK-LABEL: tile.kernel @negative_rows_not_aligned
 // WHY: negative_rows_not_aligned is not pipelined: its rhs comes in pieces of 2 bytes that lie together and aligned, and a copy takes 4, 8 or 16
-// CHECK-LABEL: tile.kernel @negative_bytes_along_n
-// WHY: negative_bytes_along_n is not pipelined: matrix instructions of s8 want both operands contiguous along K
+
+/// Bytes along N are turned in pairs: neighbours are at one place of two instructions, so a thread has four columns side by side.
+
+// CHECK-LABEL: sm.kernel @bytes_along_n
+//       CHECK:   tile.map() : () -> tensor<64x64xi32, #[[PAIRED]]>
+//       CHECK:   sm.copy {{ ?}}ldmatrix %{{.*}} -> tensor<32x64xi8
 module attributes {exec.target = #ampere} {
 tile.kernel @tf32 grid [2, 2] inputs 2 {
 ^bb0(%i: index, %j: index, %a: memref<128x128xf32>, %b: memref<128x128xf32>, %d: memref<128x128xf32>):
@@ -136,7 +141,7 @@ tile.kernel @negative_rows_not_aligned grid [8, 8] inputs 2 {
   }
   tile.store %sum, %d[%i, %j] in_bounds [true, false] : tensor<128x128xf32>, memref<1024x1001xf32>
 }
-tile.kernel @negative_bytes_along_n grid [1] inputs 2 {
+tile.kernel @bytes_along_n grid [1] inputs 2 {
 ^bb0(%i: index, %a: memref<64x512xi8>, %b: memref<512x64xi8>, %d: memref<64x64xi32>):
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -97,7 +97,7 @@ void KernelEmitter::endOwnLoop(mlir::scf::ForOp loop, ArrayRef<int64_t> before) 
 
 int64_t KernelEmitter::byteOf(sm::BufferType buffer, ArrayRef<int64_t> index) {
   return buffer.getLayout().getValue().apply(index)[Axis::offset] *
-         int64_t(buffer.getElementType().getIntOrFloatBitWidth() / 8);
+         lanes::storageBytes(buffer.getElementType());
 }
 
 KernelEmitter::SplitOffset KernelEmitter::offsetOfThread(ArrayRef<int64_t> bytes,

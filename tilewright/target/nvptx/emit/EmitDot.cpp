@@ -80,6 +80,21 @@ Fragments fragmentsOf(const ThreadLayout &threads, const sm::Layout &atom) {
   return found;
 }
 
+/// The same where registers are in blocks of the instruction's, whatever rows and columns they are
+/// of: a block's place is its first element's.
+Fragments blocksOf(const ThreadLayout &threads, const sm::Layout &atom) {
+  Fragments found;
+  const auto size = static_cast<unsigned>(atom.extent(sm::Axis::reg));
+  for (unsigned first = 0; first + size <= threads.registers(); first += size) {
+    SmallVector<int64_t> place;
+    for (size_t dim = 0; dim < threads.forms.size(); ++dim)
+      place.push_back(threads.constant(dim, first));
+    for (unsigned reg = first; reg < first + size; ++reg)
+      found[place].push_back(reg);
+  }
+  return found;
+}
+
 } // namespace
 
 SmallVector<Value *> KernelEmitter::packFragment(const Tile &tile, ArrayRef<unsigned> registers,
@@ -153,9 +168,10 @@ bool KernelEmitter::multiplyTiles(mlir::Value lhs, mlir::Value rhs, mlir::Value 
       instructionFor(element(lhs), element(rhs), element(result), isTf32);
   if (!instruction)
     return false;
-  const Fragments left = fragmentsOf(threadsOf(lhs.getType()), instruction->a);
-  const Fragments right = fragmentsOf(threadsOf(rhs.getType()), instruction->b);
-  const Fragments sums = fragmentsOf(threadsOf(result.getType()), instruction->c);
+  auto fragments = isa<sm::MmaOp>(result.getDefiningOp()) ? blocksOf : fragmentsOf;
+  const Fragments left = fragments(threadsOf(lhs.getType()), instruction->a);
+  const Fragments right = fragments(threadsOf(rhs.getType()), instruction->b);
+  const Fragments sums = fragments(threadsOf(result.getType()), instruction->c);
   std::map<SmallVector<int64_t>, SmallVector<Value *>> words[2];
   for (const auto &[place, registers] : left)
     words[0][place] = packFragment(tiles[lhs], registers, lhs, isTf32);

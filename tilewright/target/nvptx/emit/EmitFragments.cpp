@@ -6,6 +6,7 @@
 #include "tilewright/support/Concat.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
 
 using namespace llvm;
 
@@ -61,14 +62,19 @@ void KernelEmitter::emitFragment(sm::CopyOp copy) {
   if (!steps || !sm::isLinear(layout) || layout.extent(Axis::cta) != 1 || packed < 1 ||
       packed > 4 || threads.registers() % packed != 0)
     return no();
-  // Four lanes go along a row of the fragment, eight along the rows.
+  // Four lanes go along a row of the fragment, eight along the rows; along every other row where
+  // two words of a thread are neighbours (bytes that are turned).
   const size_t along = (*steps)[0].dim, across = 1 - along;
+  const int64_t apartRows = (*steps)[2].step;
   for (size_t bit = 0; bit < 5; ++bit) {
     const BitStep &step = (*steps)[bit];
     if (bit < 2 ? step.dim != along || step.step != packed << bit
-                : step.dim != across || step.step != int64_t(1) << (bit - 2))
+                : step.dim != across || step.step != apartRows << (bit - 2))
       return no();
   }
+  const bool isPaired = apartRows == 2 && bits == 8;
+  if (apartRows != 1 && !isPaired)
+    return no();
   // The part of the buffer begins at a constant, at a multiple of its own size.
   SmallVector<int64_t> origin(2, 0);
   for (auto [dim, offset] : enumerate(copy.getSourceOffsets())) {
@@ -107,7 +113,9 @@ void KernelEmitter::emitFragment(sm::CopyOp copy) {
   };
   const bool isTransposed = !inRows(along);
   const bool byMatrix = copy.getEngine() == sm::Engine::ldmatrix;
-  if (byMatrix ? isTransposed && (bits != 16 || !inRows(across)) : packed != 1)
+  if (isPaired   ? !byMatrix || !isTransposed || !inRows(across)
+      : byMatrix ? isTransposed && (bits != 16 || !inRows(across))
+                 : packed != 1)
     return no();
 
   IRBuilder<> &ir = b.ir;
@@ -124,19 +132,7 @@ void KernelEmitter::emitFragment(sm::CopyOp copy) {
     }
   }
   // Lane i gives the address of row i mod 8 of matrix i / 8, whatever it receives.
-  const size_t rows = isTransposed ? along : across;
-  for (unsigned bit = 0; bit < 3; ++bit)
-    ofBits[bit] = unit(rows, int64_t(1) << bit);
-  for (unsigned word = 0; byMatrix && word < words;) {
-    auto apart = [&](unsigned other) { return byteOfWord[word] ^ byteOfWord[word + other]; };
-    unsigned count = 1;
-    if (word + 4 <= words && (apart(1) ^ apart(2)) == apart(3))
-      count = 4;
-    else if (word + 2 <= words)
-      count = 2;
-    ofBits[3] = count > 1 ? apart(1) : 0;
-    ofBits[4] = count > 2 ? apart(2) : 0;
-    const SplitOffset at = offsetOfThread(ofBits, byteOfWord[word]);
+  auto loadMatrices = [&](unsigned count, const SplitOffset &at) {
     std::string list, constraints;
     for (unsigned i = 0; i < count; ++i) {
       list += concat(i ? ", $" : "$", i);
@@ -150,9 +146,56 @@ void KernelEmitter::emitFragment(sm::CopyOp copy) {
                  concat("ldmatrix.sync.aligned.m8n8.x", count, isTransposed ? ".trans" : "",
                         ".shared.b16 {", list, "}, [$", count, "+", at.constant, "];"),
                  constraints + "r,~{memory}", {ir.CreateAdd(base, at.varying)});
+    SmallVector<Value *, 4> parts;
     for (unsigned i = 0; i < count; ++i)
-      tile[word + i] = {count == 1 ? got : ir.CreateExtractValue(got, i)};
-    word += count;
+      parts.push_back(count == 1 ? got : ir.CreateExtractValue(got, i));
+    return parts;
+  };
+  if (isPaired) {
+    // A matrix of pairs of bytes gives a lane two depths of two neighbours, so its rows are depths
+    // 0, 1, 4, 5, …, and a second one has 2, 3, 6, 7, …: together four depths of both.
+    static constexpr int64_t depths[] = {1, 4, 8, 2, 16};
+    for (size_t bit = 0; bit < 5; ++bit)
+      ofBits[bit] = unit(along, depths[bit]);
+    std::map<int64_t, unsigned> wordAt;
+    for (unsigned word = 0; word < words; ++word)
+      wordAt[byteOfWord[word]] = word;
+    for (unsigned word = 0; word < words; ++word) {
+      // The first of a block: both neighbours, both halves of the depth.
+      const int64_t first = byteOfWord[word], next = unit(across, 1), half = unit(along, 16);
+      if ((first & next) != 0 || tile[word].value)
+        continue;
+      auto found = [&](int64_t byte) { return wordAt.find(byte); };
+      auto other = found(first ^ next), deep = found(first ^ half),
+           deepOther = found(first ^ half ^ next);
+      if (other == wordAt.end() || deep == wordAt.end() || deepOther == wordAt.end())
+        return no();
+      auto parts = loadMatrices(4, offsetOfThread(ofBits, first));
+      auto bytes = [&](size_t from, int64_t selector) {
+        return Lanes{ir.CreateIntrinsic(ir.getInt32Ty(), Intrinsic::nvvm_prmt,
+                                        {parts[from], parts[from + 1], i32(selector)})};
+      };
+      tile[word] = bytes(0, 0x6420);
+      tile[other->second] = bytes(0, 0x7531);
+      tile[deep->second] = bytes(2, 0x6420);
+      tile[deepOther->second] = bytes(2, 0x7531);
+    }
+  }
+  const size_t rows = isTransposed ? along : across;
+  for (unsigned bit = 0; bit < 3 && !isPaired; ++bit)
+    ofBits[bit] = unit(rows, int64_t(1) << bit);
+  for (unsigned word = 0; byMatrix && !isPaired && word < words;) {
+    auto apart = [&](unsigned other) { return byteOfWord[word] ^ byteOfWord[word + other]; };
+    unsigned count = 1;
+    if (word + 4 <= words && (apart(1) ^ apart(2)) == apart(3))
+      count = 4;
+    else if (word + 2 <= words)
+      count = 2;
+    ofBits[3] = count > 1 ? apart(1) : 0;
+    ofBits[4] = count > 2 ? apart(2) : 0;
+    auto parts = loadMatrices(count, offsetOfThread(ofBits, byteOfWord[word]));
+    for (Value *part : parts)
+      tile[word++] = {part};
   }
   tiles[copy.getResult()] = std::move(tile);
   wordTiles.insert(copy.getResult());

@@ -287,8 +287,10 @@ const ThreadLayout &KernelEmitter::threadsOf(mlir::Type type) {
 // --- Ops ---
 
 void KernelEmitter::emitOps(mlir::Block &block) {
+  // What was refused has no registers that others could take.
   for (mlir::Operation &op : block.without_terminator())
-    emitOp(&op);
+    if (b.failure.isOk())
+      emitOp(&op);
 }
 
 void KernelEmitter::emitOp(mlir::Operation *op) {
@@ -546,6 +548,8 @@ void KernelEmitter::emitFor(mlir::scf::ForOp loop) {
   mayBeRead = true;
   const SmallVector<int64_t> filledBefore = beginOwnLoop(loop);
   emitOps(*loop.getBody());
+  if (!b.failure.isOk())
+    return;
   endOwnLoop(loop, filledBefore);
   mayBeRead |= readBefore;
   SmallVector<Value *> yielded = flatten(loop.getBody()->getTerminator()->getOperands());
@@ -606,6 +610,8 @@ void KernelEmitter::emitIf(mlir::scf::IfOp branch) {
   BasicBlock *thenEntry, *elseEntry;
   Side then = emitSide(branch.getThenRegion(), thenEntry);
   Side otherwise = emitSide(branch.getElseRegion(), elseEntry);
+  if (!b.failure.isOk())
+    return;
   ir.SetInsertPoint(before);
   ir.CreateCondBr(scalars.lookup(branch.getCondition()).value, thenEntry, elseEntry);
   ir.SetInsertPoint(after);

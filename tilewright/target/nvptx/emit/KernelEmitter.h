@@ -8,6 +8,7 @@
 #include "tilewright/target/nvptx/Target.h"
 #include "tilewright/target/nvptx/emit/SharedMemory.h"
 #include "tilewright/target/nvptx/emit/ThreadLayout.h"
+#include "tilewright/target/nvptx/emit/Wgmma.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -299,6 +300,23 @@ private:
   /// by piece.
   void deferPrologues(sm::RoleOp role);
   void emitMmaFromRegisters(sm::MmaOp mma);
+  /// A product whose left side is in registers: what its instructions are.
+  struct RegisterProduct {
+    wgmma::Kind kind;
+    wgmma::OperandWalk walk = {};              // of the right side
+    int64_t sums = 0, columns = 0, blocks = 0; // of a thread, of an instruction, of 64 rows
+    int64_t steps = 0, packed = 0;             // instructions along K, elements in a word
+    RawTile *source = nullptr;
+    int64_t perStep() const { return 4 * packed; } // elements of a thread for an instruction
+  };
+  std::optional<RegisterProduct> registerProduct(sm::MmaOp mma);
+  /// Waits until so many products at most are under way. Gives what `registers` of the left side
+  /// are computed from, behind the wait.
+  RawTile waitForRegisters(sm::MmaOp mma, const RegisterProduct &product,
+                           llvm::ArrayRef<unsigned> registers, int64_t left);
+  /// The steps [from, to) along K. Without `acc` the sum starts at zero.
+  Tile multiplyPiece(sm::MmaOp mma, const RegisterProduct &product, int64_t from, int64_t to,
+                     llvm::ArrayRef<llvm::Value *> words, const Tile *acc);
   /// One register of a tile that is emitted where it is used. `known` has what was emitted before.
   using KnownRegisters = std::map<std::pair<const void *, unsigned>, Lanes>;
   Lanes deferredRegister(mlir::Value value, unsigned reg, RawTile &raw, KnownRegisters &known);

@@ -232,6 +232,13 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
   return product;
 }
 
+DenseI64ArrayAttr copiedDims(OpBuilder &b, Operand operand) {
+  const int64_t rank = cast<MemRefType>(operand.load.getSource().getType()).getRank();
+  if (operand.outerDim == rank - 2)
+    return {};
+  return b.getDenseI64ArrayAttr({operand.outerDim, operand.innerDim});
+}
+
 void enterIteration(OpBuilder &b, const Product &product, Value number, IRMapping &scalars) {
   scf::ForOp loop = product.loop;
   scalars.map(loop.getInductionVar(), number);

@@ -49,6 +49,9 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason);
 void enterIteration(mlir::OpBuilder &b, const Product &product, mlir::Value number,
                     mlir::IRMapping &scalars);
 
+/// Which dimensions of memory a copy of the operand goes along; null for the last two.
+mlir::DenseI64ArrayAttr copiedDims(mlir::OpBuilder &b, Operand operand);
+
 /// Whether an op computes scalars from scalars.
 bool isScalar(mlir::Operation *op);
 

@@ -152,6 +152,9 @@ std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
     std::optional<GemmChoice> cost;
     if (choice.n > 256)
       why = llvm::formatv("its tile has {0} columns, and an instruction takes 256", choice.n).str();
+    else if (product.lhs.hasPrologue && !llvm::isPowerOf2_64(choice.m))
+      why = llvm::formatv("threads read {0} rows of a slot, which is no power of two", choice.m)
+                .str();
     else {
       // The copy engine writes whole boxes: nothing of account may be missing in them.
       std::string direct;

@@ -21,29 +21,44 @@ using sm::Layout;
 /// Rows and columns of the sum of one instruction, and bits of its depth.
 constexpr int64_t atomM = 16, atomN = 8, atomBits = 256;
 
-Layout warpSumLayout(int64_t m, int64_t n, WarpGrid grid) {
-  const int64_t blocksM = m / grid.m / atomM, blocksN = n / grid.n / atomN;
-  const Layout::Digits rows = {{grid.m, Axis::warp, grid.n}, {blocksM, Axis::reg, blocksN * 4}},
-                       columns = {{grid.n, Axis::warp, 1}, {blocksN, Axis::reg, 4}};
-  const Layout blocks(llvm::ArrayRef<Layout::Digits>({rows, columns}));
-  Layout::Digits innerRows = {{2, Axis::reg, 2}, {8, Axis::lane, 4}},
-                 innerColumns = {{4, Axis::lane, 1}, {2, Axis::reg, 1}};
-  llvm::SmallVector<Layout::Digits> dims(blocks.getDims());
-  dims[0].append(innerRows.begin(), innerRows.end());
-  dims[1].append(innerColumns.begin(), innerColumns.end());
-  return Layout(dims).canonical();
+Pairs pairsOf(const Product &product) {
+  return {product.lhs.bits == 8 && product.lhs.transposed,
+          product.rhs.bits == 8 && !product.rhs.transposed};
 }
 
-Layout warpOperandLayout(int64_t own, int64_t bits, bool isLhs, WarpGrid grid) {
+/// Digits of a side: warps, blocks of an instruction's rows or columns, and what is in one. `half`
+/// is the register's digit between the two halves of 16.
+static Layout::Digits sideDigits(sm::Digit warps, sm::Digit blocks, sm::Digit half,
+                                 llvm::ArrayRef<sm::Digit> inside, bool isPaired) {
+  Layout::Digits digits{warps, blocks};
+  if (!isPaired)
+    digits.push_back(half);
+  digits.append(inside.begin(), inside.end());
+  if (isPaired)
+    digits.push_back(half);
+  return digits;
+}
+
+Layout warpSumLayout(int64_t m, int64_t n, WarpGrid grid, Pairs pairs) {
+  const int64_t blocksM = m / grid.m / atomM, blocksN = n / grid.n / (2 * atomN);
+  const Layout::Digits rows =
+      sideDigits({grid.m, Axis::warp, grid.n}, {blocksM, Axis::reg, blocksN * 8}, {2, Axis::reg, 2},
+                 {{8, Axis::lane, 4}}, pairs.rows);
+  const Layout::Digits columns =
+      sideDigits({grid.n, Axis::warp, 1}, {blocksN, Axis::reg, 8}, {2, Axis::reg, 4},
+                 {{4, Axis::lane, 1}, {2, Axis::reg, 1}}, pairs.columns);
+  return Layout(llvm::ArrayRef<Layout::Digits>({rows, columns})).canonical();
+}
+
+Layout warpOperandLayout(int64_t own, int64_t bits, bool isLhs, WarpGrid grid, Pairs pairs) {
   const int64_t packed = 32 / bits, along = isLhs ? grid.m : grid.n;
-  const int64_t atomOwn = isLhs ? atomM : atomN, perAtom = (isLhs ? 4 : 2) * packed;
-  Layout::Digits side = {{along, Axis::warp, isLhs ? grid.n : 1},
-                         {own / along / atomOwn, Axis::reg, perAtom}};
-  if (isLhs)
-    side.push_back({2, Axis::reg, packed});
-  side.push_back({8, Axis::lane, 4});
+  // Both sides in blocks of 16: one of A's fragments, two of B's.
+  const Layout::Digits side =
+      sideDigits({along, Axis::warp, isLhs ? grid.n : 1}, {own / along / 16, Axis::reg, 4 * packed},
+                 {2, Axis::reg, isLhs ? packed : 2 * packed}, {{8, Axis::lane, 4}},
+                 isLhs ? pairs.rows : pairs.columns);
   const Layout::Digits depth = {
-      {2, Axis::reg, perAtom / 2}, {4, Axis::lane, 1}, {packed, Axis::reg, 1}};
+      {2, Axis::reg, isLhs ? 2 * packed : packed}, {4, Axis::lane, 1}, {packed, Axis::reg, 1}};
   const sm::Digit copies{isLhs ? grid.n : grid.m, Axis::warp, isLhs ? 1 : grid.n};
   return Layout(llvm::ArrayRef<Layout::Digits>({side, depth}), copies).canonical();
 }
@@ -55,22 +70,29 @@ Layout linesLayout(int64_t own, int64_t k, int64_t bits, bool kInner) {
   if (inner > line)
     lines.push_back({inner / line, Axis::offset, outer * line});
   lines.push_back({line, Axis::offset, 1});
-  // Bits of the row's address beyond 128 bytes flip those of the 16 bytes within the line: eight
-  // rows of a stored matrix. Four rows of eight words are 32 bytes each.
-  const int64_t unit = bits == 32 && !kInner ? 32 : 16;
-  const int64_t from = llvm::Log2_64(128 * 8 / bits), to = llvm::Log2_64(unit * 8 / bits);
+  rows.push_back({outer, Axis::offset, line});
+  // Rows that are read at once lie in different banks: bits of the row's number that are not in the
+  // address below 128 bytes flip some that are. Eight rows of a stored matrix are eight numbers
+  // that follow each other, of bytes every other pair of them; eight words of four rows are 32
+  // bytes each.
+  const bool isByte = bits == 8 && !kInner, byWords = bits == 32 && !kInner;
+  llvm::SmallVector<int64_t> sources{0, 1, 2}, free;
+  if (isByte)
+    sources = {0, 2, 3};
+  if (byWords)
+    sources = {0, 1};
+  const int64_t lineBit = llvm::Log2_64(line * bits / 8), element = llvm::Log2_64(bits / 8);
+  for (int64_t bit = byWords ? 5 : 4; bit < 7; ++bit)
+    if (bit < lineBit || !llvm::is_contained(sources, bit - lineBit))
+      free.push_back(bit);
   llvm::SmallVector<sm::Flip> flips;
-  int64_t turn = 1; // rows after which the swizzle repeats
-  for (int64_t bit = 0; (unit << bit) < line * bits / 8; ++bit) {
-    if ((int64_t(1) << (from + bit)) >= outer * line)
-      break;
-    flips.push_back({Axis::offset, from + bit, Axis::offset, to + bit});
-    turn = (int64_t(1) << (from + bit + 1)) / line;
+  for (int64_t source : sources) {
+    const int64_t from = lineBit + source;
+    if (from < 7 || (int64_t(1) << source) >= outer)
+      continue; // it is in the address, or never set
+    flips.push_back({Axis::offset, from - element, Axis::offset, free.front() - element});
+    free.erase(free.begin());
   }
-  if (outer > turn)
-    rows.push_back({outer / turn, Axis::offset, turn * line});
-  if (turn > 1)
-    rows.push_back({turn, Axis::offset, line});
   const Layout::Digits &side = kInner ? rows : lines, &depth = kInner ? lines : rows;
   return Layout(llvm::ArrayRef<Layout::Digits>({side, depth}), {}, flips).canonical();
 }
@@ -152,7 +174,7 @@ private:
   IRMapping scalars;
   llvm::DenseMap<int64_t, Value> constants;
 
-  Layout sumLayout() const { return warpSumLayout(choice.m, choice.n, grid); }
+  Layout sumLayout() const { return warpSumLayout(choice.m, choice.n, grid, pairsOf(product)); }
   /// One for each number, at the start.
   Value constant(int64_t value) {
     Value &known = constants[value];
@@ -202,14 +224,6 @@ private:
     channel = sm::ChannelOp::create(b, loc, type, choice.plan.channels[0].depth);
   }
 
-  /// Which dimensions of memory the operand goes along, where they are not the last two.
-  DenseI64ArrayAttr dimsOf(Operand operand) {
-    const int64_t rank = cast<MemRefType>(operand.load.getSource().getType()).getRank();
-    if (operand.outerDim == rank - 2)
-      return {};
-    return b.getDenseI64ArrayAttr({operand.outerDim, operand.innerDim});
-  }
-
   /// Starts the copies of an iteration.
   void fill(Value step) {
     IRMapping inside = scalars;
@@ -222,14 +236,15 @@ private:
         offsets.push_back(inside.lookup(offset));
       sm::CopyOp::create(b, load.getLoc(), Type(), sm::Engine::cp_async,
                          inside.lookup(load.getSource()), offsets, slot.getResult(isLhs ? 0 : 1),
-                         ValueRange(), operand(isLhs).transposed, dimsOf(operand(isLhs)));
+                         ValueRange(), operand(isLhs).transposed, copiedDims(b, operand(isLhs)));
     }
     sm::PublishOp::create(b, loc, channel);
   }
 
   /// The fragments of one step of an iteration.
   Value fragment(Value buffer, bool isLhs, int64_t step) {
-    Layout layout = warpOperandLayout(isLhs ? choice.m : choice.n, bits, isLhs, grid);
+    Layout layout =
+        warpOperandLayout(isLhs ? choice.m : choice.n, bits, isLhs, grid, pairsOf(product));
     SmallVector<int64_t> shape{isLhs ? product.m : product.n, depth};
     SmallVector<Value> offsets{constant(0), constant(step * depth)};
     if (!isLhs) {
@@ -238,7 +253,7 @@ private:
       std::swap(offsets[0], offsets[1]);
     }
     Type type = sm::withLayout(RankedTensorType::get(shape, element(isLhs)), layout);
-    // What instructions want four bytes of along K is turned by ldmatrix in 16 bits only.
+    // ldmatrix turns 16 bits: one element, or two bytes that neighbours share.
     auto engine = bits == 32 && !kInner(isLhs) ? sm::Engine::ld : sm::Engine::ldmatrix;
     tile::LoadOp load = operand(isLhs).load;
     return sm::CopyOp::create(b, load.getLoc(), type, engine, buffer, offsets, Value(),
@@ -327,12 +342,6 @@ std::optional<GemmChoice> choosePipelined(const Product &product, const Gemm &ge
       return std::nullopt;
     }
   }
-  if (bits == 8 && (product.lhs.transposed || !product.rhs.transposed)) {
-    reason = llvm::formatv("matrix instructions of {0} want both operands contiguous along K",
-                           product.type)
-                 .str();
-    return std::nullopt;
-  }
   GemmChoice choice;
   choice.m = std::max<int64_t>(atomM, powerOfTwo(product.m));
   choice.n = std::max<int64_t>(2 * atomN, powerOfTwo(product.n));
@@ -352,8 +361,8 @@ std::optional<GemmChoice> choosePipelined(const Product &product, const Gemm &ge
     return std::nullopt;
   }
   if (std::optional<std::string> problem =
-          Epilogue(product,
-                   layoutInDot(product, warpSumLayout(choice.m, choice.n, warpGrid(*cost))))
+          Epilogue(product, layoutInDot(product, warpSumLayout(choice.m, choice.n, warpGrid(*cost),
+                                                               pairsOf(product))))
               .problem()) {
     reason = *problem;
     return std::nullopt;

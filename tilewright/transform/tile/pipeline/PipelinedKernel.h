@@ -9,12 +9,21 @@
 
 namespace tilewright::pipeline {
 
+/// Which of the matrix's rows (columns) is which of an instruction's is free, as long as operand
+/// and sum agree. Bytes that are contiguous along their own side come in pairs (`ldmatrix` turns 16
+/// bits), so neighbours are at one place of the two halves of 16 rows, or of two instructions'
+/// columns.
+struct Pairs {
+  bool rows = false, columns = false;
+};
+Pairs pairsOf(const Product &product);
+
 /// The sum of `mma.sync` in a grid of warps, `m`×`n` in all: each warp has one rectangle.
-sm::Layout warpSumLayout(int64_t m, int64_t n, WarpGrid grid);
+sm::Layout warpSumLayout(int64_t m, int64_t n, WarpGrid grid, Pairs pairs);
 
 /// The fragments of an operand for one instruction's depth; dimension 0 is its own side (M or N),
 /// dimension 1 is K. Warps along the other side have copies.
-sm::Layout warpOperandLayout(int64_t own, int64_t bits, bool isLhs, WarpGrid grid);
+sm::Layout warpOperandLayout(int64_t own, int64_t bits, bool isLhs, WarpGrid grid, Pairs pairs);
 
 /// An operand in shared memory, dimension 0 its own side (M or N): lines of at most 128 bytes along
 /// what is contiguous in memory, swizzled so that the eight rows of a matrix, or the 32 words of a

@@ -189,14 +189,6 @@ private:
     return role;
   }
 
-  /// Which dimensions of memory the operand goes along, where they are not the last two.
-  DenseI64ArrayAttr dimsOf(Operand operand) {
-    const int64_t rank = cast<MemRefType>(operand.load.getSource().getType()).getRank();
-    if (operand.outerDim == rank - 2)
-      return {};
-    return b.getDenseI64ArrayAttr({operand.outerDim, operand.innerDim});
-  }
-
   Value constant(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
 
   void fillLoad(sm::RoleOp role) {
@@ -213,7 +205,7 @@ private:
         offsets.push_back(inside.lookup(offset));
       sm::CopyOp::create(b, operand.load.getLoc(), Type(), sm::Engine::tma,
                          inside.lookup(operand.load.getSource()), offsets, slot.getResult(buffer),
-                         ValueRange(), operand.transposed, dimsOf(operand));
+                         ValueRange(), operand.transposed, copiedDims(b, operand));
     }
     sm::PublishOp::create(b, loc, channel);
   }
