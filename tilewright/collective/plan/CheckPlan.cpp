@@ -35,7 +35,7 @@ public:
 
 private:
   static constexpr int64_t maxRanks = int64_t(1) << 24, maxBytes = int64_t(1) << 56;
-  static constexpr size_t maxNesting = 128;
+  static constexpr size_t maxNesting = 128, maxArms = size_t(1) << 20;
 
   template <typename... Parts> static Status fail(const Parts &...parts) {
     return Status(Error::commPlanInvalid,
@@ -130,6 +130,8 @@ private:
     const bool isLoop = guard.kind == Guard::Kind::loop;
     if (isLoop ? guard.arms != 2 : guard.arms < 1 || guard.arms > 1 << 16)
       return fail(owner, " has ", guard.arms, " arms");
+    if ((arms += guard.arms) > maxArms)
+      return fail("all guards together have more than ", maxArms, " arms");
     if (guard.tripCount < -1 || (!isLoop && guard.tripCount != -1))
       return fail(owner, " has ", guard.tripCount, " turns");
     if (guard.varies & ~plan.mesh.proper())
@@ -253,6 +255,7 @@ private:
 
   const CommPlan &plan;
   int64_t ranks = 1;
+  size_t arms = 0; // of all guards
   std::vector<size_t> depths;
 };
 
