@@ -6,8 +6,10 @@
 #include "tilewright/numerics/ElementType.h"
 #include "tilewright/support/Status.h"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,6 +27,8 @@ enum class Kind : uint8_t {
   allToAll,
   permute,
   broadcast,
+  raggedAllToAll,
+  barrier,
 };
 /// "all_reduce" and so on; nothing for a name that is none.
 std::optional<Kind> kindNamed(std::string_view name);
@@ -35,7 +39,7 @@ struct Tensor {
   ElementType element = ElementType::f32;
   std::vector<int64_t> inDims, outDims;
   const std::byte *in = nullptr;
-  std::byte *out = nullptr; // may be `in` for all_reduce only
+  std::byte *out = nullptr; // may be `in` for all_reduce only; else they do not overlap
 };
 
 /// One collective as one rank calls it. What `groups` and `dimension` mean is StableHLO's.
@@ -49,7 +53,15 @@ struct Call {
   int64_t dimension = 0;      // all_gather, reduce_scatter; all_to_all: where results are joined
   int64_t splitDimension = 0; // all_to_all
   Reduction reduction;        // all_reduce, reduce_scatter
-  std::string_view name;      // for messages and timelines: "all_reduce.3"
+  /// ragged_all_to_all: four lists of equally many numbers, one after the other: offsets and sizes
+  /// of the rows of `in` to send, where they begin in the `out` of whoever gets them, and how many
+  /// rows come. The entries of a list are shared out evenly among the members of the group, in its
+  /// order. Rows that nobody sends keep what `out` had. Must outlive the call's end.
+  std::span<const int64_t> ragged;
+  std::string_view name;  // for messages and timelines: "all_reduce.3"
+  std::string_view place; // where it comes from: "train.py:41"; may be empty
+  /// How long finish() waits for the others; zero: as long as the engine is set to.
+  std::chrono::nanoseconds patience{0};
 };
 
 /// What a rank uses during one run. Only its own thread calls it.
@@ -76,10 +88,27 @@ public:
   /// Ends the run for all ranks. When this returns nobody touches this rank's memory any more.
   virtual void abandon(const Status &why) = 0;
 
-  Status run(const Call &call) {
+  /// Both at once: nothing is copied, and no other thread is asked to help.
+  virtual Status run(const Call &call) {
     TILEWRIGHT_ASSIGN(Ticket ticket, start(call));
     return finish(ticket);
   }
+};
+
+/// One rank's place in a run.
+struct Seat {
+  int64_t run = 0; // the same number for all ranks of the run; numbers go up
+  int64_t rank = 0, ranks = 1;
+  /// The engine's rank behind each rank of the run; empty: the same numbers.
+  std::vector<int64_t> members;
+};
+
+/// Where ranks meet: within a process, a host, or between hosts. Thread-safe.
+class Engine {
+public:
+  virtual ~Engine() = default;
+  /// Cheap, and asks nobody: a run is made of its ranks' calls alone.
+  virtual Result<std::unique_ptr<Communicator>> join(const Seat &seat) = 0;
 };
 
 } // namespace tilewright::collective

@@ -46,22 +46,22 @@ void registerCompilerDialects(DialectRegistry &registry) {
                   sm::SmDialect, stablehlo::StablehloDialect, tile::TileDialect>();
 }
 
-Result<std::unique_ptr<TargetStages>> createTargetStages(const Options &options) {
-  if (auto stages = createCpuStages(options))
+Result<std::unique_ptr<TargetStages>> createTargetStages(const CompileRequest &request) {
+  if (auto stages = createCpuStages(request))
     return stages;
-  if (auto stages = createGpuStages(options))
+  if (auto stages = createGpuStages(request))
     return stages;
   std::string known;
   for (const cpu::Chip &chip : cpu::chips())
     known += concat(known.empty() ? "" : ", ", chip.name);
   for (const nvptx::Chip &chip : nvptx::chips())
     known += concat(", ", chip.name);
-  return Status(Error::compileTarget,
-                concat("compile.target is '", options.compile.target, "'; known are ", known));
+  return Status(Error::compileTarget, concat("compile.target is '", request.options.compile.target,
+                                             "'; known are ", known));
 }
 
 Result<artifact::Executable> compile(ModuleOp module, const CompileRequest &request) {
-  TILEWRIGHT_ASSIGN(std::unique_ptr<TargetStages> target, createTargetStages(request.options));
+  TILEWRIGHT_ASSIGN(std::unique_ptr<TargetStages> target, createTargetStages(request));
   target->attach(module);
 
   Stages stages(module, request, /*count=*/8);

@@ -7,6 +7,7 @@
 #include "tilewright/import/ArtifactFile.h"
 #include "tilewright/support/Options.h"
 #include "tilewright/support/Status.h"
+#include "tilewright/target/nvptx/Ptxas.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -28,6 +29,9 @@ struct StageReport {
 struct CompileReport {
   std::vector<StageReport> stages;
   std::vector<Remark> remarks; // if CompileRequest::wantsRemarks
+  /// What ptxas says of the kernels of a GPU, and its version; empty where it was not asked.
+  std::vector<nvptx::KernelBudget> budgets;
+  std::string assembler;
 };
 
 struct CompileRequest {

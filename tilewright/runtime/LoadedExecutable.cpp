@@ -208,12 +208,13 @@ Result<Execution> LoadedExecutable::execute(std::span<const std::span<Buffer *co
   }
 
   if (facts->hasCollectives)
-    for (std::unique_ptr<Launch> &launch : launches)
-      launch->communicator =
-          client.collectives().join(runId,
-                                    localIds[launch->local].replica * assignment.partitions +
-                                        localIds[launch->local].partition,
-                                    assignment.replicas * assignment.partitions);
+    for (std::unique_ptr<Launch> &launch : launches) {
+      const int64_t rank = localIds[launch->local].replica * assignment.partitions +
+                           localIds[launch->local].partition;
+      TILEWRIGHT_ASSIGN(launch->communicator,
+                        client.collectives().join(
+                            {runId, rank, assignment.replicas * assignment.partitions, {}}));
+    }
 
   if (shouldRunHere(*launches.front())) {
     if (Stream::Turn turn(localDevices.front()->stream()); turn) {

@@ -1,5 +1,6 @@
 #include "tilewright/collective/local/LocalCollectives.h"
-#include "tilewright/collective/local/Move.h"
+#include "tilewright/collective/Clique.h"
+#include "tilewright/collective/Move.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
 
@@ -12,8 +13,6 @@
 namespace tilewright::collective {
 
 namespace {
-
-using Clique = std::vector<int64_t>; // ranks, in the order of the group
 
 /// One collective of one clique: who has come, and how far each member is.
 struct Meeting {
@@ -39,54 +38,6 @@ struct Run {
   int working = 0;                      // ranks that read or write memory of others right now
 };
 
-/// The group that a rank belongs to; nothing if none. A permutation is one meeting of all who
-/// send or receive.
-Result<std::optional<Clique>> cliqueOf(const Call &call, int64_t rank, int64_t ranks) {
-  std::optional<Clique> mine;
-  std::vector<int> seen(static_cast<size_t>(ranks)), sends(static_cast<size_t>(ranks));
-  Clique everybody;
-  for (const std::vector<int64_t> &group : *call.groups) {
-    for (size_t i = 0; i < group.size(); ++i) {
-      const int64_t member = group[i];
-      if (member < 0 || member >= ranks)
-        return Status(Error::collectiveGroups,
-                      concat("'", call.name, "' names rank ", member, ", but the run has ", ranks));
-      const bool isSource = call.kind == Kind::permute && i == 0;
-      if (++(isSource ? sends : seen)[static_cast<size_t>(member)] > 1)
-        return Status(Error::collectiveGroups,
-                      concat("'", call.name, "' names rank ", member, " twice"));
-      everybody.push_back(member);
-    }
-    if (call.kind != Kind::permute && std::find(group.begin(), group.end(), rank) != group.end())
-      mine = group;
-  }
-  if (call.kind == Kind::permute) {
-    std::sort(everybody.begin(), everybody.end());
-    everybody.erase(std::unique(everybody.begin(), everybody.end()), everybody.end());
-    if (std::binary_search(everybody.begin(), everybody.end(), rank))
-      mine = std::move(everybody);
-  } else if (call.groups->empty()) {
-    mine.emplace();
-    for (int64_t member = 0; member < ranks; ++member)
-      mine->push_back(member);
-  }
-  if (!mine && call.kind != Kind::permute && call.kind != Kind::broadcast)
-    return Status(Error::collectiveGroups,
-                  concat("'", call.name, "' has no group with rank ", rank));
-  return mine;
-}
-
-/// Two members mean the same collective.
-bool agree(const Call &a, const Call &b) {
-  if (a.kind != b.kind || a.order != b.order || a.dimension != b.dimension ||
-      a.splitDimension != b.splitDimension || a.tensors.size() != b.tensors.size())
-    return false;
-  for (size_t i = 0; i < a.tensors.size(); ++i)
-    if (a.tensors[i].element != b.tensors[i].element || a.tensors[i].inDims != b.tensors[i].inDims)
-      return false;
-  return true;
-}
-
 class LocalRank final : public Communicator {
 public:
   LocalRank(std::shared_ptr<Run> run, int64_t rank, int64_t ranks,
@@ -110,6 +61,7 @@ private:
   void awaitQuiet(std::unique_lock<std::mutex> &lock);
   Status reach(const Pending &pending, int step, const Call &call);
   Status work(const Pending &pending, const Call &call);
+  Status stopWorking(Status status);
   Status stuck(const Pending &pending, int step, const Call &call) const;
 
   const std::shared_ptr<Run> run;
@@ -169,10 +121,10 @@ Result<Communicator::Ticket> LocalRank::start(const Call &call) {
 }
 
 Status LocalRank::stuck(const Pending &pending, int step, const Call &call) const {
-  std::string text =
-      concat("rank ", number, " waited ",
-             std::chrono::duration_cast<std::chrono::seconds>(patience).count(), " s in '",
-             call.name, "' (", nameOf(call.kind), " ", listed(pending.meeting->members), ")");
+  std::string text = concat(
+      "rank ", number, " waited ",
+      std::chrono::duration<double>(call.patience.count() > 0 ? call.patience : patience).count(),
+      " s in ", describe(call), " with ", listed(pending.meeting->members));
   for (size_t i = 0; i < pending.meeting->members.size(); ++i)
     if (pending.meeting->steps[i] < step) {
       const int64_t other = pending.meeting->members[i];
@@ -202,10 +154,10 @@ Status LocalRank::reach(const Pending &pending, int step, const Call &call) {
   pending.meeting->steps[pending.mine] = step;
   run->changed.notify_all();
   std::string &here = run->whereabouts[static_cast<size_t>(number)];
-  here =
-      concat("waits in '", call.name, "' (", nameOf(call.kind), " ", listed(meeting.members), ")");
-  const bool isOver = run->changed.wait_for(
-      lock, patience, [&] { return isReached() || run->failure || whoLeft(); });
+  here = concat("waits in ", describe(call), " with ", listed(meeting.members));
+  const bool isOver =
+      run->changed.wait_for(lock, call.patience.count() > 0 ? call.patience : patience,
+                            [&] { return isReached() || run->failure || whoLeft(); });
   if (isReached() && (!run->failure || step == allDone)) {
     here = concat("computes after '", call.name, "'");
     if (step != allDone)
@@ -217,11 +169,11 @@ Status LocalRank::reach(const Pending &pending, int step, const Call &call) {
     status = stuck(pending, step, call);
     run->failure = status.message();
   } else if (run->failure) {
-    status = Status(Error::collectiveAborted,
-                    concat("rank ", number, " stops in '", call.name, "' because ", *run->failure));
+    status = Status(Error::collectiveAborted, concat("rank ", number, " stops in ", describe(call),
+                                                     " because ", *run->failure));
   } else {
     status = Status(Error::collectiveAborted,
-                    concat("rank ", number, " waits in '", call.name, "' for rank ", *whoLeft(),
+                    concat("rank ", number, " waits in ", describe(call), " for rank ", *whoLeft(),
                            ", which has left the run"));
     run->failure = status.message();
   }
@@ -232,28 +184,29 @@ Status LocalRank::reach(const Pending &pending, int step, const Call &call) {
 
 Status LocalRank::work(const Pending &pending, const Call &call) {
   const Meeting &meeting = *pending.meeting;
-  std::vector<const Call *> calls;
-  for (size_t i = 0; i < meeting.members.size(); ++i) {
-    calls.push_back(&*meeting.calls[i]);
-    if (!agree(*calls[i], *calls[0])) {
-      Status status(Error::collectiveMismatch,
-                    concat("rank ", meeting.members[i], " came with '", calls[i]->name, "' (",
-                           nameOf(calls[i]->kind), ", order ", calls[i]->order, ") where rank ",
-                           meeting.members[0], " came with '", calls[0]->name, "' (",
-                           nameOf(calls[0]->kind), ", order ", calls[0]->order,
-                           "); the ranks do not run the same program"));
-      {
-        std::lock_guard lock(run->mutex);
-        --run->working;
-      }
-      abandon(status);
-      return status;
+  const size_t members = meeting.members.size(), tensors = call.tensors.size();
+  for (size_t i = 1; i < members; ++i)
+    if (!agree(*meeting.calls[i], *meeting.calls[0])) {
+      Status status = mismatch(meeting.members[i], describe(*meeting.calls[i]), meeting.members[0],
+                               describe(*meeting.calls[0]));
+      return stopWorking(std::move(status));
     }
+  std::vector<const std::byte *> in, out;
+  std::vector<const int64_t *> ragged;
+  for (const std::optional<Call> &theirs : meeting.calls) {
+    for (size_t t = 0; t < tensors; ++t) {
+      in.push_back(theirs->tensors[t].in);
+      out.push_back(theirs->tensors[t].out);
+    }
+    ragged.push_back(theirs->ragged.data());
   }
-  const Party party{calls, pending.mine};
+  const Party party{call, pending.mine, members, in, out, ragged};
+  std::vector<std::byte *> results;
   switch (call.kind) {
   case Kind::allReduce:
-    reduceShare(party);
+    for (const Tensor &tensor : call.tensors)
+      results.push_back(tensor.out);
+    reduceShare(party, results);
     TILEWRIGHT_TRY(reach(pending, halfDone, call));
     collectShares(party);
     return Status();
@@ -266,20 +219,30 @@ Status LocalRank::work(const Pending &pending, const Call &call) {
   case Kind::allToAll:
     allToAll(party);
     return Status();
+  case Kind::raggedAllToAll:
+    if (Status status = raggedAllToAll(party); !status.isOk())
+      return stopWorking(std::move(status));
+    return Status();
   case Kind::broadcast:
-    receive(call, calls.front());
+    receive(party, 0);
     return Status();
   case Kind::permute:
-    break;
+    receive(party, sourceOf(call, meeting.members, pending.mine));
+    return Status();
+  case Kind::barrier:
+    return Status();
   }
-  const Call *source = nullptr;
-  for (const std::vector<int64_t> &pair : *call.groups)
-    if (pair.size() == 2 && pair[1] == number)
-      source = calls[static_cast<size_t>(
-          std::lower_bound(meeting.members.begin(), meeting.members.end(), pair[0]) -
-          meeting.members.begin())];
-  receive(call, source);
   return Status();
+}
+
+/// A failure found while the rank works on memory of others.
+Status LocalRank::stopWorking(Status status) {
+  {
+    std::lock_guard lock(run->mutex);
+    --run->working;
+  }
+  abandon(status);
+  return status;
 }
 
 Status LocalRank::finish(Ticket ticket) {
@@ -291,7 +254,7 @@ Status LocalRank::finish(Ticket ticket) {
   const Call &call = mine.call;
   trace::Span span("collective", call.name);
   if (!mine.meeting) {
-    receive(call, nullptr);
+    receive({call, 0, 1, {}, {}}, std::nullopt);
     return Status();
   }
   TILEWRIGHT_TRY(reach(mine, came, call));
@@ -314,7 +277,8 @@ LocalCollectives::LocalCollectives(std::chrono::nanoseconds patience)
     : patience(patience), state(std::make_shared<State>()) {}
 LocalCollectives::~LocalCollectives() = default;
 
-std::unique_ptr<Communicator> LocalCollectives::join(int64_t runId, int64_t rank, int64_t ranks) {
+Result<std::unique_ptr<Communicator>> LocalCollectives::join(const Seat &seat) {
+  const auto [runId, rank, ranks, members] = seat;
   std::lock_guard lock(state->mutex);
   std::shared_ptr<Run> run = state->runs[runId].lock();
   if (!run) {
@@ -325,7 +289,8 @@ std::unique_ptr<Communicator> LocalCollectives::join(int64_t runId, int64_t rank
     run->hasLeft.resize(static_cast<size_t>(ranks));
     state->runs[runId] = run;
   }
-  return std::make_unique<LocalRank>(std::move(run), rank, ranks, patience);
+  return std::unique_ptr<Communicator>(
+      std::make_unique<LocalRank>(std::move(run), rank, ranks, patience));
 }
 
 } // namespace tilewright::collective

@@ -5,7 +5,6 @@
 #include "tilewright/collective/Communicator.h"
 
 #include <chrono>
-#include <memory>
 
 namespace tilewright::collective {
 
@@ -13,18 +12,18 @@ namespace tilewright::collective {
 /// out of the others' memory, so there are no threads of its own and nothing is
 /// copied twice.
 ///
-///   auto communicator = meetings.join(runId, rank, ranks);   // on each rank's thread
+///   TILEWRIGHT_ASSIGN(auto communicator, meetings.join({runId, rank, ranks, {}}));
 ///   TILEWRIGHT_TRY(communicator->run(call));
 ///
 /// A rank that fails says so with abandon(), or by destroying its communicator
 /// with work unfinished: everybody who waits for it ends with a Status. Nobody
 /// waits longer than the patience. Thread-safe.
-class LocalCollectives {
+class LocalCollectives final : public Engine {
 public:
   explicit LocalCollectives(std::chrono::nanoseconds patience);
-  ~LocalCollectives();
+  ~LocalCollectives() override;
 
-  std::unique_ptr<Communicator> join(int64_t run, int64_t rank, int64_t ranks);
+  Result<std::unique_ptr<Communicator>> join(const Seat &seat) override;
 
 private:
   struct State;

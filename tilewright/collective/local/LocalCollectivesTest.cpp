@@ -28,7 +28,7 @@ std::vector<Status> runRanks(LocalCollectives &meetings, int64_t ranks,
   std::vector<Status> ends(static_cast<size_t>(ranks));
   std::vector<std::unique_ptr<Communicator>> joined;
   for (int64_t rank = 0; rank < ranks; ++rank)
-    joined.push_back(meetings.join(run, rank, ranks));
+    joined.push_back(*meetings.join({run, rank, ranks, {}}));
   std::vector<std::thread> threads;
   for (size_t rank = 0; rank < joined.size(); ++rank)
     threads.emplace_back([&, rank] {
@@ -306,7 +306,7 @@ TEST(LocalCollectives, DifferentCallsInOnePlaceAreFound) {
 
 TEST(LocalCollectives, GroupsAndShapesMustFit) {
   LocalCollectives meetings(60s);
-  auto rank = meetings.join(1000, 0, 2);
+  auto rank = *meetings.join({1000, 0, 2, {}});
   Floats in(6), out;
   auto errorOf = [&](Kind kind, const Groups &groups, std::vector<int64_t> inDims,
                      std::vector<int64_t> outDims) {

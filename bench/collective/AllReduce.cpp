@@ -1,0 +1,74 @@
+// The all-reduces of bench/collective by our engines, one rank a process:
+//
+//   bench_allreduce shm DIRECTORY RANK RANKS [private]
+//
+// DIRECTORY is where the processes leave their addresses. Prints what this rank needed, a line a
+// size.
+#include "bench/collective/Measure.h"
+#include "tilewright/collective/shm/ShmEngine.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+using namespace tilewright;
+using namespace tilewright::collective;
+
+static Status measure(int argc, char **argv) {
+  if (argc < 5)
+    return Status(Code::invalidArgument,
+                  "usage: bench_allreduce shm DIRECTORY RANK RANKS [private]");
+  DirectoryKeyValueStore store(argv[2]);
+  const int64_t rank = std::atoll(argv[3]), ranks = std::atoll(argv[4]);
+  const bool isPrivate = argc > 5 && std::strcmp(argv[5], "private") == 0;
+  Membership membership;
+  membership.process = rank;
+  for (int64_t i = 0; i < ranks; ++i)
+    membership.processOfRank.push_back(i);
+  TILEWRIGHT_ASSIGN(auto engine, shm::ShmEngine::connect(membership, store, {}));
+  TILEWRIGHT_ASSIGN(auto communicator, engine->join({1, rank, ranks, {}}));
+  const std::vector<std::vector<int64_t>> all;
+  for (size_t bytes : bench::sizes) {
+    std::vector<std::byte> inHeap, outHeap;
+    std::byte *in, *out;
+    if (isPrivate) {
+      inHeap.resize(bytes), outHeap.resize(bytes);
+      in = inHeap.data(), out = outHeap.data();
+    } else {
+      in = engine->arena().allocate(bytes), out = engine->arena().allocate(bytes);
+    }
+    const float one = 1;
+    for (size_t i = 0; i < bytes; i += 4)
+      std::memcpy(in + i, &one, 4);
+    Call call;
+    call.groups = &all;
+    call.reduction.operation = "add";
+    call.name = "all_reduce";
+    const auto count = static_cast<int64_t>(bytes / 4);
+    call.tensors = {{ElementType::f32, {count}, {count}, in, out}};
+    Status status;
+    const double time = bench::medianMicroseconds(bytes, [&] {
+      if (status.isOk())
+        status = communicator->run(call);
+    });
+    TILEWRIGHT_TRY(std::move(status));
+    float last = 0;
+    std::memcpy(&last, out + bytes - 4, 4);
+    if (last != static_cast<float>(ranks))
+      return Status(Code::internal, "a sum is wrong");
+    std::printf("%zu %.4f\n", bytes, time);
+    std::fflush(stdout);
+    if (!isPrivate) {
+      engine->arena().free(in);
+      engine->arena().free(out);
+    }
+  }
+  return Status();
+}
+
+int main(int argc, char **argv) {
+  Status status = measure(argc, argv);
+  if (!status.isOk())
+    std::fprintf(stderr, "%s\n", status.toString().c_str());
+  return status.isOk() ? 0 : 1;
+}

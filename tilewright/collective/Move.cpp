@@ -1,0 +1,390 @@
+#include "tilewright/collective/Move.h"
+#include "tilewright/numerics/Shape.h"
+#include "tilewright/support/Concat.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <numeric>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+namespace tilewright::collective {
+
+using numerics::Shape;
+using numerics::storageBytes;
+
+static size_t elements(std::span<const int64_t> dims) {
+  return static_cast<size_t>(
+      std::accumulate(dims.begin(), dims.end(), int64_t(1), std::multiplies<>()));
+}
+static size_t outerOf(std::span<const int64_t> dims, int64_t dim) {
+  return elements(dims.first(static_cast<size_t>(dim)));
+}
+static size_t innerOf(std::span<const int64_t> dims, int64_t dim) {
+  return elements(dims.subspan(static_cast<size_t>(dim)));
+}
+
+static Status checkTensor(const Call &call, const Tensor &tensor, int64_t members) {
+  TILEWRIGHT_ASSIGN(Shape in, Shape::create(tensor.inDims));
+  TILEWRIGHT_ASSIGN(Shape out, Shape::create(tensor.outDims));
+  std::vector<int64_t> expected = tensor.inDims;
+  auto scale = [&](int64_t dim, bool isUp) {
+    if (dim < 0 || dim >= in.rank())
+      return false;
+    int64_t &size = expected[static_cast<size_t>(dim)];
+    if (!isUp && size % members != 0)
+      return false;
+    if (isUp)
+      return !__builtin_mul_overflow(size, members, &size);
+    size /= members;
+    return true;
+  };
+  bool isFine = true;
+  if (call.kind == Kind::raggedAllToAll) {
+    isFine = in.rank() > 0 && out.rank() == in.rank();
+    if (isFine)
+      expected[0] = tensor.outDims[0];
+  } else if (call.kind == Kind::allGather)
+    isFine = scale(call.dimension, true);
+  else if (call.kind == Kind::reduceScatter)
+    isFine = scale(call.dimension, false);
+  else if (call.kind == Kind::allToAll)
+    isFine = scale(call.splitDimension, false) && scale(call.dimension, true);
+  if (!isFine || expected != tensor.outDims)
+    return Status(Error::collectiveGroups,
+                  concat("'", call.name, "', a ", nameOf(call.kind), " of ", members,
+                         " ranks, cannot make ", listed(tensor.outDims), " of ",
+                         listed(tensor.inDims)));
+  const bool reduces = call.kind == Kind::allReduce || call.kind == Kind::reduceScatter;
+  if (reduces && !call.reduction.isBody() && !combineFor(call.reduction.operation, tensor.element))
+    return Status(Error::collectiveGroups,
+                  concat("'", call.name, "' reduces ", numerics::spelling(tensor.element), " by '",
+                         call.reduction.operation, "', which has no meaning"));
+  return Status();
+}
+
+static Status checkRagged(const Call &call, int64_t members) {
+  const size_t entries = call.ragged.size() / 4;
+  if (call.tensors.size() != 1 || entries == 0 || call.ragged.size() % 4 != 0 ||
+      entries % static_cast<size_t>(members) != 0)
+    return Status(Error::collectiveGroups,
+                  concat("'", call.name, "', a ragged_all_to_all of ", members, " ranks, has ",
+                         call.tensors.size(), " tensors and ", call.ragged.size(),
+                         " numbers about their rows; it takes one, and four lists of as many "
+                         "numbers for each rank"));
+  const int64_t rows = call.tensors[0].inDims[0];
+  for (size_t e = 0; e < entries; ++e) {
+    const int64_t offset = call.ragged[e], size = call.ragged[entries + e];
+    if (offset < 0 || size < 0 || offset > rows || size > rows - offset)
+      return Status(Error::raggedRows, concat("'", call.name, "' sends ", size, " rows from row ",
+                                              offset, " of a tensor that has ", rows));
+  }
+  return Status();
+}
+
+Status checkCall(const Call &call, int64_t members) {
+  for (const Tensor &tensor : call.tensors)
+    TILEWRIGHT_TRY(checkTensor(call, tensor, members));
+  if (call.kind == Kind::raggedAllToAll)
+    TILEWRIGHT_TRY(checkRagged(call, members));
+  // A function of all tensors together needs them to have as many elements.
+  if (call.reduction.isBody())
+    for (const Tensor &tensor : call.tensors)
+      if (elements(tensor.inDims) != elements(call.tensors[0].inDims))
+        return Status(Error::collectiveGroups,
+                      concat("'", call.name, "' reduces tensors of different sizes together"));
+  return Status();
+}
+
+size_t inBytes(const Tensor &tensor) {
+  return elements(tensor.inDims) * storageBytes(tensor.element);
+}
+size_t outBytes(const Tensor &tensor) {
+  return elements(tensor.outDims) * storageBytes(tensor.element);
+}
+
+/// Larger copies do not find their target in a cache later, so they need not push others out.
+static constexpr size_t streamedBytes = size_t(4) << 20;
+
+#ifdef __SSE2__
+/// `to` is a multiple of 16, and so is `bytes`.
+static void stream(std::byte *to, const std::byte *from, size_t bytes) {
+  for (size_t i = 0; i < bytes; i += 16)
+    _mm_stream_si128(reinterpret_cast<__m128i *>(to + i),
+                     _mm_loadu_si128(reinterpret_cast<const __m128i *>(from + i)));
+}
+#endif
+
+static void copyStreaming(std::byte *to, const std::byte *from, size_t bytes) {
+#ifdef __SSE2__
+  const size_t head = std::min(bytes, -reinterpret_cast<uintptr_t>(to) % 16);
+  std::memcpy(to, from, head);
+  const size_t body = (bytes - head) / 16 * 16;
+  stream(to + head, from + head, body);
+  std::memcpy(to + head + body, from + head + body, bytes - head - body);
+#else
+  std::memcpy(to, from, bytes);
+#endif
+}
+/// Makes what was streamed visible in the order of the program.
+static void endStreaming() {
+#ifdef __SSE2__
+  _mm_sfence();
+#endif
+}
+
+void copyBytes(std::byte *to, const std::byte *from, size_t bytes) {
+  if (bytes == 0)
+    return;
+  if (bytes < streamedBytes) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  copyStreaming(to, from, bytes);
+  endStreaming();
+}
+
+namespace {
+/// Elements of one operand that are reduced to elements of one result.
+struct Range {
+  size_t in, out, count; // in elements
+};
+} // namespace
+
+/// Accumulates beside the results, because a result may be the operand.
+static void reduceOperation(const Party &party, size_t index, const Range &range, std::byte *into) {
+  const Tensor &own = party.own.tensors[index];
+  const size_t bytes = storageBytes(own.element);
+  const Combine combine = combineFor(party.own.reduction.operation, own.element);
+  constexpr size_t blockBytes = 16 * 1024;
+  alignas(64) std::byte block[blockBytes];
+  const size_t step = blockBytes / bytes;
+  const bool isStreamed = range.count * bytes >= streamedBytes;
+  for (size_t first = 0; first < range.count; first += step) {
+    const size_t count = std::min(step, range.count - first);
+    const size_t at = (range.in + first) * bytes;
+    std::memcpy(block, party.inOf(0, index) + at, count * bytes);
+    for (size_t member = 1; member < party.members; ++member)
+      combine(block, party.inOf(member, index) + at, count);
+    std::byte *to = into + (range.out + first) * bytes;
+    if (isStreamed)
+      copyStreaming(to, block, count * bytes);
+    else
+      std::memcpy(to, block, count * bytes);
+  }
+  if (isStreamed)
+    endStreaming();
+}
+
+static void reduceBody(const Party &party, const Range &range, std::span<std::byte *const> into) {
+  const Call &own = party.own;
+  const size_t tensors = own.tensors.size();
+  constexpr size_t widest = 16;
+  std::vector<std::byte> sums(tensors * widest), next(tensors * widest);
+  std::vector<const void *> args(2 * tensors);
+  std::vector<void *> results(tensors);
+  for (size_t i = 0; i < range.count; ++i) {
+    auto at = [&](size_t member, size_t t) {
+      return party.inOf(member, t) + (range.in + i) * storageBytes(own.tensors[t].element);
+    };
+    for (size_t t = 0; t < tensors; ++t)
+      std::memcpy(&sums[t * widest], at(0, t), storageBytes(own.tensors[t].element));
+    for (size_t member = 1; member < party.members; ++member) {
+      for (size_t t = 0; t < tensors; ++t) {
+        args[t] = &sums[t * widest];
+        args[tensors + t] = at(member, t);
+        results[t] = &next[t * widest];
+      }
+      own.reduction.body(args.data(), results.data());
+      sums.swap(next);
+    }
+    for (size_t t = 0; t < tensors; ++t) {
+      const size_t bytes = storageBytes(own.tensors[t].element);
+      std::memcpy(into[t] + (range.out + i) * bytes, &sums[t * widest], bytes);
+    }
+  }
+}
+
+/// The elements of an all_reduce that member `member` reduces.
+static Range partOf(size_t count, size_t member, size_t members) {
+  const size_t begin = count * member / members, end = count * (member + 1) / members;
+  return {begin, begin, end - begin};
+}
+
+Share shareOf(const Tensor &tensor, size_t member, size_t members) {
+  const Range part = partOf(elements(tensor.inDims), member, members);
+  const size_t bytes = storageBytes(tensor.element);
+  return {part.in * bytes, part.count * bytes};
+}
+
+static void reducePart(const Party &party, size_t part, size_t parts,
+                       std::span<std::byte *const> into) {
+  const Call &own = party.own;
+  if (own.reduction.isBody() && !own.tensors.empty())
+    return reduceBody(party, partOf(elements(own.tensors[0].inDims), part, parts), into);
+  for (size_t t = 0; t < own.tensors.size(); ++t)
+    reduceOperation(party, t, partOf(elements(own.tensors[t].inDims), part, parts), into[t]);
+}
+
+void reduceShare(const Party &party, std::span<std::byte *const> into) {
+  reducePart(party, party.mine, party.members, into);
+}
+
+/// Where each result begins; on the stack for the few tensors that there usually are.
+namespace {
+class Results {
+public:
+  explicit Results(const Call &call)
+      : pointers(few, std::min(call.tensors.size(), std::size(few))) {
+    if (call.tensors.size() > std::size(few)) {
+      many.resize(call.tensors.size());
+      pointers = many;
+    }
+    for (size_t t = 0; t < pointers.size(); ++t)
+      pointers[t] = call.tensors[t].out;
+  }
+  operator std::span<std::byte *const>() const { return pointers; }
+
+private:
+  std::byte *few[8];
+  std::vector<std::byte *> many;
+  std::span<std::byte *> pointers;
+};
+} // namespace
+
+void reduceAll(const Party &party) { reducePart(party, 0, 1, Results(party.own)); }
+
+void collectShares(const Party &party) {
+  const Call &own = party.own;
+  for (size_t t = 0; t < own.tensors.size(); ++t)
+    for (size_t member = 0; member < party.members; ++member) {
+      const Share share = shareOf(own.tensors[t], member, party.members);
+      std::byte *to = own.tensors[t].out + share.begin;
+      const std::byte *from = party.outOf(member, t) + share.begin;
+      if (to != from)
+        copyBytes(to, from, share.bytes);
+    }
+}
+
+void gather(const Party &party) {
+  const Call &own = party.own;
+  for (size_t t = 0; t < own.tensors.size(); ++t) {
+    const Tensor &tensor = own.tensors[t];
+    const size_t outer = outerOf(tensor.inDims, own.dimension);
+    const size_t chunk = innerOf(tensor.inDims, own.dimension) * storageBytes(tensor.element);
+    std::byte *out = tensor.out;
+    for (size_t o = 0; chunk > 0 && o < outer; ++o)
+      for (size_t member = 0; member < party.members; ++member, out += chunk)
+        copyBytes(out, party.inOf(member, t) + o * chunk, chunk);
+  }
+}
+
+void reduceScatter(const Party &party) {
+  const Call &own = party.own;
+  const size_t members = party.members;
+  const Results results(own);
+  for (size_t t = 0; t < own.tensors.size(); ++t) {
+    const Tensor &tensor = own.tensors[t];
+    const size_t outer = outerOf(tensor.outDims, own.dimension);
+    const size_t chunk = innerOf(tensor.outDims, own.dimension);
+    for (size_t o = 0; o < outer; ++o) {
+      const Range range = {(o * members + party.mine) * chunk, o * chunk, chunk};
+      if (!own.reduction.isBody())
+        reduceOperation(party, t, range, tensor.out);
+      else if (t == 0)
+        reduceBody(party, range, results);
+    }
+  }
+}
+
+void allToAll(const Party &party) {
+  const Call &own = party.own;
+  const auto members = static_cast<int64_t>(party.members);
+  for (size_t t = 0; t < own.tensors.size(); ++t) {
+    const Tensor &tensor = own.tensors[t];
+    const auto bytes = static_cast<int64_t>(storageBytes(tensor.element));
+    std::vector<int64_t> piece = tensor.inDims;
+    piece[static_cast<size_t>(own.splitDimension)] /= members;
+    const size_t rank = piece.size();
+    std::vector<int64_t> inStrides(rank), outStrides(rank);
+    int64_t inStride = bytes, outStride = bytes;
+    for (size_t d = rank; d-- > 0;) {
+      inStrides[d] = inStride, outStrides[d] = outStride;
+      inStride *= tensor.inDims[d], outStride *= tensor.outDims[d];
+    }
+    // Dimensions after both are whole in operand and result, so they move together.
+    const auto last = static_cast<size_t>(std::max(own.splitDimension, own.dimension));
+    const auto row = static_cast<size_t>(piece[last] * inStrides[last]);
+    const size_t rows = elements(std::span(piece).first(last));
+    const auto split = static_cast<size_t>(own.splitDimension);
+    const auto join = static_cast<size_t>(own.dimension);
+    for (size_t member = 0; row > 0 && member < party.members; ++member) {
+      const std::byte *in = party.inOf(member, t) +
+                            static_cast<int64_t>(party.mine) * piece[split] * inStrides[split];
+      std::byte *out = tensor.out + static_cast<int64_t>(member) * piece[join] * outStrides[join];
+      for (size_t r = 0; r < rows; ++r) {
+        auto rest = static_cast<int64_t>(r);
+        int64_t from = 0, to = 0;
+        for (size_t d = last; d-- > 0;) {
+          from += rest % piece[d] * inStrides[d];
+          to += rest % piece[d] * outStrides[d];
+          rest /= piece[d];
+        }
+        copyBytes(out + to, in + from, row);
+      }
+    }
+  }
+}
+
+Status raggedAllToAll(const Party &party) {
+  const Call &own = party.own;
+  const Tensor &tensor = own.tensors[0];
+  const size_t entries = own.ragged.size() / 4, each = entries / party.members;
+  const size_t row = elements(std::span(tensor.inDims).subspan(1)) * storageBytes(tensor.element);
+  // Checked as a whole first, so that a bad entry leaves the result as it was.
+  for (const bool isCopying : {false, true})
+    for (size_t member = 0; member < party.members; ++member)
+      for (size_t i = 0; i < each; ++i) {
+        const int64_t *theirs = party.ragged[member] + party.mine * each + i;
+        const int64_t from = theirs[0], rows = theirs[entries], to = theirs[2 * entries];
+        const int64_t expected = own.ragged[3 * entries + member * each + i];
+        if (rows != expected)
+          return Status(Error::raggedRows,
+                        concat("member ", member, " of '", own.name, "' sends ", rows,
+                               " rows to member ", party.mine, ", which expects ", expected));
+        if (to < 0 || to > tensor.outDims[0] || rows > tensor.outDims[0] - to)
+          return Status(Error::raggedRows,
+                        concat("member ", member, " of '", own.name, "' sends ", rows,
+                               " rows to row ", to, " of the result of member ", party.mine,
+                               ", which has ", tensor.outDims[0]));
+        if (isCopying)
+          copyBytes(tensor.out + static_cast<size_t>(to) * row,
+                    party.inOf(member, 0) + static_cast<size_t>(from) * row,
+                    static_cast<size_t>(rows) * row);
+      }
+  return Status();
+}
+
+void receive(const Party &party, std::optional<size_t> from) {
+  for (size_t t = 0; t < party.own.tensors.size(); ++t) {
+    const Tensor &tensor = party.own.tensors[t];
+    const size_t bytes = outBytes(tensor);
+    if (bytes == 0)
+      continue;
+    if (from)
+      copyBytes(tensor.out, party.inOf(*from, t), bytes);
+    else
+      std::memset(tensor.out, 0, bytes);
+  }
+}
+
+std::optional<size_t> sourceOf(const Call &call, std::span<const int64_t> clique, size_t mine) {
+  for (const std::vector<int64_t> &pair : *call.groups)
+    if (pair[1] == clique[mine])
+      return static_cast<size_t>(std::find(clique.begin(), clique.end(), pair[0]) - clique.begin());
+  return std::nullopt;
+}
+
+} // namespace tilewright::collective

@@ -1,0 +1,306 @@
+#include "tilewright/collective/conformance/Reference.h"
+#include "tilewright/numerics/Float.h"
+#include "tilewright/support/Concat.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+
+namespace tilewright::collective::conformance {
+
+using numerics::storageBytes;
+
+std::string Case::text() const {
+  std::string text = concat(nameOf(kind), " ", operation, " of ", tensors, " x ",
+                            numerics::spelling(element), listed(dims), ", dimensions ", dimension,
+                            " and ", splitDimension, isInPlace ? ", in place" : "", ", groups");
+  for (const auto &group : groups)
+    text += " " + listed(group);
+  return text;
+}
+
+int64_t elements(const Dims &dims) {
+  int64_t count = 1;
+  for (int64_t dim : dims)
+    count *= dim;
+  return count;
+}
+
+/// A number from three: a step of a linear generator after each.
+static uint64_t noise(uint64_t a, uint64_t b, uint64_t c) {
+  uint64_t x = a * 0x9E3779B97F4A7C15U + b * 0xBF58476D1CE4E5B9U + c * 0x94D049BB133111EBU + 1;
+  x ^= x >> 31;
+  x *= 0xD6E8FEB86659FD93U;
+  return x ^ (x >> 32);
+}
+
+static void put(std::byte *to, ElementType type, uint64_t bits) {
+  std::memcpy(to, &bits, storageBytes(type));
+}
+static uint64_t take(const std::byte *from, ElementType type) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, from, storageBytes(type));
+  return bits;
+}
+
+/// Between 2^-4 and 2^4, either sign: sums lose bits in every format, products overflow in none
+/// that is wide.
+static uint64_t randomReal(ElementType type, uint64_t seed) {
+  const double fraction = 1 + static_cast<double>(seed >> 12) * 0x1p-52;
+  const int exponent = static_cast<int>(seed & 7) - 4;
+  const bool isNegative = (seed & 8) && type != ElementType::f8E8M0FNU;
+  return numerics::encode(type, std::ldexp(isNegative ? -fraction : fraction, exponent));
+}
+
+Bytes operandOf(const Case &test, int64_t rank, size_t tensor) {
+  const size_t width = storageBytes(test.element);
+  Bytes bytes(static_cast<size_t>(elements(test.dims)) * width);
+  for (size_t i = 0; i * width < bytes.size(); ++i) {
+    const uint64_t seed = noise(static_cast<uint64_t>(rank), tensor, i);
+    std::byte *to = &bytes[i * width];
+    if (test.element == ElementType::pred)
+      put(to, test.element, seed & 1);
+    else if (numerics::isInteger(test.element))
+      put(to, test.element, seed & (~uint64_t(0) >> (64 - numerics::bitWidth(test.element))));
+    else if (numerics::isComplex(test.element)) {
+      const ElementType part = numerics::componentOf(test.element);
+      put(to, part, randomReal(part, seed));
+      put(to + storageBytes(part), part, randomReal(part, noise(seed, 1, 2)));
+    } else
+      put(to, test.element, randomReal(test.element, seed));
+  }
+  return bytes;
+}
+
+std::vector<int64_t> groupOf(const Case &test, int64_t rank, int64_t ranks) {
+  if (test.groups.empty()) {
+    std::vector<int64_t> all;
+    for (int64_t member = 0; test.kind != Kind::permute && member < ranks; ++member)
+      all.push_back(member);
+    return all;
+  }
+  for (const auto &group : test.groups)
+    if (std::find(group.begin(), group.end(), rank) != group.end())
+      return group;
+  return {};
+}
+
+Dims resultDims(const Case &test, int64_t members) {
+  Dims dims = test.dims;
+  if (test.kind == Kind::allGather || test.kind == Kind::allToAll)
+    dims[static_cast<size_t>(test.dimension)] *= members;
+  if (test.kind == Kind::reduceScatter)
+    dims[static_cast<size_t>(test.dimension)] /= members;
+  if (test.kind == Kind::allToAll)
+    dims[static_cast<size_t>(test.splitDimension)] /= members;
+  return dims;
+}
+
+static double combineReal(std::string_view operation, double a, double b) {
+  if (operation == "add")
+    return a + b;
+  if (operation == "multiply")
+    return a * b;
+  if (a == b) // -0 is less than +0
+    return std::signbit(a) == (operation == "minimum") ? a : b;
+  return operation == "maximum" ? std::max(a, b) : std::min(a, b);
+}
+
+/// A double rounds sums and products of all narrower formats as if they were exact.
+static uint64_t combineBits(std::string_view operation, ElementType type, uint64_t a, uint64_t b) {
+  if (type == ElementType::f64) {
+    double x, y;
+    std::memcpy(&x, &a, 8);
+    std::memcpy(&y, &b, 8);
+    const double z = combineReal(operation, x, y);
+    std::memcpy(&a, &z, 8);
+    return a;
+  }
+  if (numerics::isReal(type))
+    return numerics::encode(
+        type, combineReal(operation, numerics::decode(type, a), numerics::decode(type, b)));
+  const uint64_t mask = ~uint64_t(0) >> (64 - numerics::bitWidth(type));
+  if (operation == "and" || (type == ElementType::pred && operation == "multiply"))
+    return a & b;
+  if (operation == "or" || (type == ElementType::pred && operation == "add"))
+    return a | b;
+  if (operation == "xor")
+    return a ^ b;
+  if (operation == "add")
+    return (a + b) & mask;
+  if (operation == "multiply")
+    return (a * b) & mask;
+  // Flipping the highest bit puts negative numbers below the others.
+  const uint64_t flip = numerics::isSigned(type) ? (mask >> 1) + 1 : 0;
+  const bool isLess = (a ^ flip) < (b ^ flip);
+  return (operation == "minimum") == isLess ? a : b;
+}
+
+static void combine(const Case &test, std::byte *into, const std::byte *from) {
+  if (!numerics::isComplex(test.element))
+    return put(into, test.element,
+               combineBits(test.operation, test.element, take(into, test.element),
+                           take(from, test.element)));
+  const ElementType part = numerics::componentOf(test.element);
+  const size_t width = storageBytes(part);
+  const uint64_t a = take(into, part), b = take(into + width, part);
+  const uint64_t c = take(from, part), d = take(from + width, part);
+  auto bits = [&](std::string_view operation, uint64_t x, uint64_t y) {
+    return combineBits(operation, part, x, y);
+  };
+  const uint64_t negative = uint64_t(1) << (8 * width - 1);
+  if (test.operation == "add") {
+    put(into, part, bits("add", a, c));
+    put(into + width, part, bits("add", b, d));
+  } else {
+    put(into, part, bits("add", bits("multiply", a, c), bits("multiply", b, d) ^ negative));
+    put(into + width, part, bits("add", bits("multiply", a, d), bits("multiply", b, c)));
+  }
+}
+
+Bytes expected(const Case &test, int64_t rank, int64_t ranks, size_t tensor) {
+  const size_t width = storageBytes(test.element);
+  std::vector<int64_t> group = groupOf(test, rank, ranks);
+  if (test.kind == Kind::permute) {
+    group.clear();
+    for (const auto &pair : test.groups)
+      if (pair[1] == rank)
+        group = {pair[0]};
+  }
+  const auto members = static_cast<int64_t>(std::max<size_t>(group.size(), 1));
+  const Dims outDims = resultDims(test, members);
+  Bytes out(static_cast<size_t>(elements(outDims)) * width);
+  if (group.empty())
+    return out;
+  const int64_t mine = std::find(group.begin(), group.end(), rank) - group.begin();
+  std::vector<Bytes> operands;
+  for (int64_t member : group)
+    operands.push_back(operandOf(test, member, tensor));
+
+  const size_t n = outDims.size();
+  for (int64_t o = 0; o < elements(outDims); ++o) {
+    Dims at(n); // in the result, then in the operand
+    int64_t rest = o;
+    for (size_t d = n; d-- > 0; rest /= outDims[d])
+      at[d] = rest % outDims[d];
+    size_t member = 0;
+    const auto dim = static_cast<size_t>(test.dimension);
+    const auto split = static_cast<size_t>(test.splitDimension);
+    if (test.kind == Kind::allGather) {
+      member = static_cast<size_t>(at[dim] / test.dims[dim]);
+      at[dim] %= test.dims[dim];
+    } else if (test.kind == Kind::reduceScatter) {
+      at[dim] += mine * outDims[dim];
+    } else if (test.kind == Kind::allToAll) {
+      const int64_t piece = outDims[dim] / members;
+      member = static_cast<size_t>(at[dim] / piece);
+      at[dim] %= piece;
+      at[split] += mine * (test.dims[split] / members);
+    }
+    int64_t from = 0;
+    for (size_t d = 0; d < n; ++d)
+      from = from * test.dims[d] + at[d];
+    std::byte *to = &out[static_cast<size_t>(o) * width];
+    std::memcpy(to, &operands[member][static_cast<size_t>(from) * width], width);
+    if (test.kind == Kind::allReduce || test.kind == Kind::reduceScatter)
+      for (size_t other = 1; other < operands.size(); ++other)
+        combine(test, to, &operands[other][static_cast<size_t>(from) * width]);
+  }
+  return out;
+}
+
+Trial::Trial(const Case &test, int64_t rank, int64_t ranks) : test(test), rank(rank), ranks(ranks) {
+  for (size_t t = 0; t < test.tensors; ++t) {
+    operands.push_back(operandOf(test, rank, t));
+    results.push_back(expected(test, rank, ranks, t));
+  }
+}
+
+Status Trial::run(Communicator &communicator,
+                  const std::function<std::byte *(size_t)> &allocate) const {
+  const auto members =
+      test.kind == Kind::permute
+          ? 1
+          : static_cast<int64_t>(std::max<size_t>(groupOf(test, rank, ranks).size(), 1));
+  std::vector<Bytes> heap;
+  auto memory = [&](size_t bytes) -> std::byte * {
+    if (allocate)
+      if (std::byte *shared = allocate(bytes))
+        return shared;
+    return heap.emplace_back(bytes + 1).data(); // never null
+  };
+  Call call;
+  call.kind = test.kind;
+  call.groups = &test.groups;
+  call.reduction.operation = test.operation;
+  call.dimension = test.dimension;
+  call.splitDimension = test.splitDimension;
+  call.name = nameOf(test.kind);
+  call.place = "train.py:41";
+  for (size_t t = 0; t < test.tensors; ++t) {
+    Tensor tensor{test.element, test.dims, resultDims(test, members), nullptr, nullptr};
+    std::byte *in = memory(operands[t].size());
+    std::copy(operands[t].begin(), operands[t].end(), in);
+    const size_t bytes = static_cast<size_t>(elements(tensor.outDims)) * storageBytes(test.element);
+    tensor.in = in;
+    tensor.out = test.isInPlace ? in : memory(bytes);
+    if (!test.isInPlace)
+      std::fill_n(tensor.out, bytes, std::byte(0xa5));
+    call.tensors.push_back(std::move(tensor));
+  }
+  TILEWRIGHT_TRY(communicator.run(call));
+  for (size_t t = 0; t < test.tensors; ++t) {
+    const Bytes &right = results[t];
+    const Tensor &tensor = call.tensors[t];
+    for (size_t i = 0; i < right.size(); ++i)
+      if (tensor.out[i] != right[i])
+        return Status(Code::internal,
+                      concat("rank ", rank, " of ", ranks, ", ", test.text(), ": byte ", i,
+                             " of result ", t, " is ", static_cast<int>(tensor.out[i]), ", not ",
+                             static_cast<int>(right[i])));
+    if (!test.isInPlace && !std::equal(operands[t].begin(), operands[t].end(), tensor.in))
+      return Status(Code::internal,
+                    concat("rank ", rank, ", ", test.text(), ": the operand ", t, " was changed"));
+  }
+  return Status();
+}
+
+std::vector<Status> runRanks(Job &job, int64_t ranks, const RankBody &body) {
+  static std::atomic<int64_t> nextRun = 1;
+  const int64_t run = nextRun++;
+  std::vector<Status> ends(static_cast<size_t>(ranks));
+  std::vector<std::unique_ptr<Communicator>> joined;
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    auto communicator = job.engine(rank).join({run, rank, ranks, {}});
+    if (!communicator.isOk()) {
+      ends[static_cast<size_t>(rank)] = std::move(communicator).takeStatus();
+      return ends;
+    }
+    joined.push_back(*std::move(communicator));
+  }
+  std::vector<std::thread> threads;
+  for (size_t rank = 0; rank < joined.size(); ++rank)
+    threads.emplace_back([&, rank] {
+      ends[rank] = body(*joined[rank]);
+      if (!ends[rank].isOk())
+        joined[rank]->abandon(ends[rank]);
+      joined[rank].reset();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return ends;
+}
+
+std::vector<Status> runRanks(const Kit &kit, int64_t ranks, std::chrono::nanoseconds patience,
+                             const RankBody &body) {
+  auto job = kit.makeJob(ranks, patience);
+  if (!job.isOk()) {
+    std::vector<Status> ends(static_cast<size_t>(ranks));
+    ends[0] = std::move(job).takeStatus();
+    return ends;
+  }
+  return runRanks(**job, ranks, body);
+}
+
+} // namespace tilewright::collective::conformance

@@ -1,0 +1,66 @@
+// Processes: tests that need real processes, to be killed and stopped.
+#ifndef TILEWRIGHT_COLLECTIVE_TEST_PROCESSES_H
+#define TILEWRIGHT_COLLECTIVE_TEST_PROCESSES_H
+
+#include "tilewright/collective/KeyValueStore.h"
+
+#include <functional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace tilewright::collective::test {
+
+/// What a child says, line by line.
+class Report {
+public:
+  explicit Report(int pipe) : pipe(pipe) {}
+  void say(std::string line);
+
+private:
+  const int pipe;
+};
+
+/// Children that run a function each and share a key-value store in a directory. Start them while
+/// there is one thread. Those that are left are killed, and the directory removed, at the end.
+class Processes {
+public:
+  Processes();
+  ~Processes();
+  Processes(const Processes &) = delete;
+  Processes &operator=(const Processes &) = delete;
+
+  using Body = std::function<Status(KeyValueStore &, Report &)>;
+  void start(const Body &body);
+  void signal(size_t child, int number);
+  /// Waits until the child has said a line with this text; when it was read.
+  Deadline awaitText(size_t child, const std::string &text);
+  /// Waits for the end of a child: empty if its function succeeded, else what was wrong.
+  std::string end(size_t child);
+  const std::string &said(size_t child) const { return children[child].text; }
+
+private:
+  struct Child {
+    pid_t pid = 0;
+    int pipe = -1;
+    std::string text;
+    std::vector<std::pair<size_t, Deadline>> reads; // up to where, when
+    bool isOver = false;
+  };
+  bool read(Child &child, int milliseconds);
+  std::string directory;
+  std::vector<Child> children;
+};
+
+/// What this process has.
+struct Census {
+  size_t descriptors, threads, mappings;
+  static Census take();
+};
+
+/// How much more time things may take in this build: sanitizers are slow.
+int slowness();
+
+} // namespace tilewright::collective::test
+
+#endif // TILEWRIGHT_COLLECTIVE_TEST_PROCESSES_H
