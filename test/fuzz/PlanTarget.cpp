@@ -103,7 +103,7 @@ void change(CommPlan &plan, Random &random) {
     break;
   case 2:
     if (!plan.cliques.empty() && !any(plan.cliques).lists.empty())
-      for (Clique &clique : plan.cliques)
+      for (CliqueSpec &clique : plan.cliques)
         if (!clique.lists.empty() && !clique.lists[0].empty())
           clique.lists[0][0] = value;
     break;

@@ -170,7 +170,7 @@ TEST(Verify, ARankThatNeverComesIsNamed) {
 
 TEST(Verify, EmptyGroupsSingletonsAndPartsOfAMeshWaitForNobodyElse) {
   TestPlan plan({{"x", 4}});
-  const PlanIndex empty = plan.groups({}), single = plan.groups({{2}}),
+  const PlanIndex empty = plan.groups({{}}), single = plan.groups({{2}}),
                   part = plan.groups({{0, 1}}), alone = plan.axes({});
   plan.call("empty", empty, 0).call("single", single, 1).call("part", part, 2);
   plan.call("alone", alone, 3);
