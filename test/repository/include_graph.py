@@ -37,7 +37,10 @@ PARTS = {
 #
 # The names, types and values of the CUDA driver API are written down once, where we implement it
 # and compare them with CUDA's headers; who calls a driver needs the same.
+#
+# The plan of all collectives is data that the compiler makes and proves, and engines run.
 GRANTS = {
+    "driver": ("tilewright/collective/plan/",),
     "runtime/cpu": ("tilewright/interpret/scalar/", "tilewright/interpret/Scalar.h"),
     "runtime/cuda": (
         "tilewright/vgpu/driver/CudaTypes.h",

@@ -17,7 +17,7 @@ using namespace mlir;
 namespace tilewright::driver {
 namespace {
 
-using collective::Clique;
+using collective::CliqueSpec;
 using collective::Guard;
 using collective::PlanIndex;
 using collective::Site;
@@ -140,9 +140,9 @@ private:
       if (lists.back().empty())
         lists.pop_back();
     }
-    Clique clique = kind == collective::Kind::permute
-                        ? Clique{Clique::Form::pairs, {}, std::move(lists)}
-                        : collective::cliqueOf(plan.mesh, std::move(lists));
+    CliqueSpec clique = kind == collective::Kind::permute
+                            ? CliqueSpec{CliqueSpec::Form::pairs, {}, std::move(lists)}
+                            : collective::cliqueSpecOf(plan.mesh, std::move(lists));
     auto same = std::find(plan.cliques.begin(), plan.cliques.end(), clique);
     known->second = static_cast<PlanIndex>(same - plan.cliques.begin());
     if (same == plan.cliques.end())

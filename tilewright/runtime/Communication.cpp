@@ -69,9 +69,9 @@ private:
   const std::vector<std::vector<int64_t>> &groupsOf(collective::PlanIndex number) {
     std::optional<std::vector<std::vector<int64_t>>> &groups = sorted[number];
     if (!groups) {
-      const collective::Clique &clique = plan.cliques[number];
-      groups = clique.form == collective::Clique::Form::axes ? coordinates.groupsOf(clique)
-                                                             : clique.lists;
+      const collective::CliqueSpec &clique = plan.cliques[number];
+      groups = clique.form == collective::CliqueSpec::Form::axes ? coordinates.groupsOf(clique)
+                                                                 : clique.lists;
       std::sort(groups->begin(), groups->end());
     }
     return *groups;

@@ -36,8 +36,8 @@ Sample sample() {
                                      {artifact::CollectiveDoneStep{1}, "", ""}};
   collective::CommPlan &plan = made.plan;
   plan.mesh.axes = {{"x", 2}, {"y", 2}};
-  plan.cliques = {{collective::Clique::Form::axes, {1}, {}},
-                  {collective::Clique::Form::pairs, {}, {{1, 0}, {0, 1}}}};
+  plan.cliques = {{collective::CliqueSpec::Form::axes, {1}, {}},
+                  {collective::CliqueSpec::Form::pairs, {}, {{1, 0}, {0, 1}}}};
   plan.sites.resize(2);
   plan.sites[0].bytes = 64;
   plan.sites[0].done = 1;

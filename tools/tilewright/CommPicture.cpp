@@ -36,7 +36,7 @@ public:
     chooseSites();
     for (const Site &site : plan.sites)
       lanes = std::max(lanes, int(site.lane) + 1);
-    for (const Clique &clique : plan.cliques)
+    for (const CliqueSpec &clique : plan.cliques)
       groups.push_back(tree.coordinates.groupsOf(clique));
   }
 

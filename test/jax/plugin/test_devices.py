@@ -36,6 +36,35 @@ np.testing.assert_allclose(y, 6 * np.arange(4.0))
 y = jax.pmap(lambda v: jax.lax.all_gather(v, "i"), axis_name="i")(np.arange(4.0))
 np.testing.assert_allclose(y, np.tile(np.arange(4.0), (4, 1)))
 """,
+    "collectives in loops and branches that all of their ranks take": """
+def f(a, n):
+    def step(state):
+        i, v, error = state
+        v = jax.lax.ppermute(v, "x", [(0, 1), (1, 0)]) * 0.5
+        return i + 1, v, jax.lax.pmax(jnp.max(v), ("x", "y"))
+    i, v, _ = jax.lax.while_loop(lambda s: s[2] > 0.5, step, (0, a, jnp.float32(31)))
+    v = jax.lax.fori_loop(0, n[0], lambda _, v: jax.lax.psum(v, "y") * 0.5, v)
+    v = jax.lax.scan(lambda c, _: (jax.lax.psum(c, "x") * 0.5, None), v, None, length=3)[0]
+    # Ranks of one row take one arm, and meet along the row alone.
+    return jax.lax.cond(jax.lax.axis_index("x") == 0, lambda v: jax.lax.psum(v, "y"), lambda v: v * 2, v)
+f = jax.shard_map(f, mesh=mesh, in_specs=(P("x", "y"), P()), out_specs=P("x", "y"), check_vma=False)
+y = np.asarray(jax.jit(f)(x, jnp.array([2])))
+v = x / 64
+half = (v[:, :4] + v[:, 4:]) / 2
+mean = (half[:2] + half[2:]) / 2
+np.testing.assert_allclose(y, np.tile(mean * 2, (2, 2)), rtol=1e-5)
+""",
+    "a loop that ranks may leave at different times": """
+def f(a):
+    return jax.lax.while_loop(lambda v: jnp.max(v) > 0.5, lambda v: jax.lax.psum(v, "x") * 0.1, a)
+f = jax.jit(jax.shard_map(f, mesh=mesh, in_specs=P("x", "y"), out_specs=P("x", "y"), check_vma=False))
+try:
+    f(x)
+    assert False, "it was compiled"
+except jax.errors.JaxRuntimeError as error:
+    text = str(error)
+    assert "E6015" in text and "may choose differently along x" in text and "all_reduce" in text, text
+""",
     "donation": """
 a = jax.device_put(x, on("x", "y"))
 y = jax.jit(lambda a: a + 1, donate_argnums=0, out_shardings=on("x", "y"))(a)

@@ -35,7 +35,7 @@ public:
 
 private:
   static constexpr int64_t maxRanks = int64_t(1) << 24, maxBytes = int64_t(1) << 56;
-  static constexpr size_t maxNesting = 128;
+  static constexpr size_t maxNesting = 128, maxArms = size_t(1) << 20;
 
   template <typename... Parts> static Status fail(const Parts &...parts) {
     return Status(Error::commPlanInvalid,
@@ -79,9 +79,9 @@ private:
     return Status();
   }
 
-  Status checkClique(size_t number, const Clique &clique) const {
+  Status checkClique(size_t number, const CliqueSpec &clique) const {
     const std::string owner = concat("clique ", number);
-    if (clique.form == Clique::Form::axes) {
+    if (clique.form == CliqueSpec::Form::axes) {
       AxisSet seen = 0;
       for (uint8_t axis : clique.axes) {
         if (axis >= plan.mesh.axes.size() || (seen >> axis & 1))
@@ -94,9 +94,12 @@ private:
     }
     if (!clique.axes.empty())
       return fail(owner, " has lists of ranks and also axes");
+    // To an engine no groups at all mean everybody; here that is a clique of all axes.
+    if (clique.form == CliqueSpec::Form::groups && clique.lists.empty())
+      return fail(owner, " has no groups");
     std::vector<bool> first = seenRanks(), second = seenRanks();
     for (const std::vector<int64_t> &list : clique.lists) {
-      if (clique.form == Clique::Form::groups) {
+      if (clique.form == CliqueSpec::Form::groups) {
         TILEWRIGHT_TRY(checkRanks(owner, list, first));
         continue;
       }
@@ -130,6 +133,8 @@ private:
     const bool isLoop = guard.kind == Guard::Kind::loop;
     if (isLoop ? guard.arms != 2 : guard.arms < 1 || guard.arms > 1 << 16)
       return fail(owner, " has ", guard.arms, " arms");
+    if ((arms += guard.arms) > maxArms)
+      return fail("all guards together have more than ", maxArms, " arms");
     if (guard.tripCount < -1 || (!isLoop && guard.tripCount != -1))
       return fail(owner, " has ", guard.tripCount, " turns");
     if (guard.varies & ~plan.mesh.proper())
@@ -155,7 +160,7 @@ private:
     TILEWRIGHT_TRY(checkPlace(owner, site.guard, site.arm, plan.guards.size()));
     if (site.clique >= plan.cliques.size())
       return fail(owner, " uses clique ", site.clique, " of ", plan.cliques.size());
-    if ((site.kind == Kind::permute) != (plan.cliques[site.clique].form == Clique::Form::pairs))
+    if ((site.kind == Kind::permute) != (plan.cliques[site.clique].form == CliqueSpec::Form::pairs))
       return fail(owner, " is a ", nameOf(site.kind), " of ",
                   describe(plan.mesh, plan.cliques[site.clique]));
     if (site.bytes < 0 || site.bytes > maxBytes)
@@ -253,6 +258,7 @@ private:
 
   const CommPlan &plan;
   int64_t ranks = 1;
+  size_t arms = 0; // of all guards
   std::vector<size_t> depths;
 };
 

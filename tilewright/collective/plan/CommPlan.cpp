@@ -39,10 +39,10 @@ uint32_t Coordinates::along(AxisSet axes, int64_t rank) const {
   return static_cast<uint32_t>(index);
 }
 
-std::vector<std::vector<int64_t>> Coordinates::groupsOf(const Clique &clique) const {
-  if (clique.form == Clique::Form::groups)
+std::vector<std::vector<int64_t>> Coordinates::groupsOf(const CliqueSpec &clique) const {
+  if (clique.form == CliqueSpec::Form::groups)
     return clique.lists;
-  if (clique.form == Clique::Form::pairs) {
+  if (clique.form == CliqueSpec::Form::pairs) {
     std::vector<int64_t> all;
     for (const std::vector<int64_t> &pair : clique.lists)
       all.insert(all.end(), pair.begin(), pair.end());
@@ -107,10 +107,14 @@ static std::optional<std::vector<uint8_t>> axesOfRow(const RankMesh &mesh,
   return axes;
 }
 
-Clique cliqueOf(const RankMesh &mesh, std::vector<std::vector<int64_t>> groups) {
-  Clique lists{Clique::Form::groups, {}, std::move(groups)};
-  if (lists.lists.empty())
+CliqueSpec cliqueSpecOf(const RankMesh &mesh, std::vector<std::vector<int64_t>> groups) {
+  CliqueSpec lists{CliqueSpec::Form::groups, {}, std::move(groups)};
+  if (lists.lists.empty()) {
+    lists.form = CliqueSpec::Form::axes;
+    for (size_t axis = 0; axis < mesh.axes.size(); ++axis)
+      lists.axes.push_back(static_cast<uint8_t>(axis));
     return lists;
+  }
   const Coordinates coordinates(mesh);
   std::vector<int64_t> first;
   for (int64_t rank : lists.lists[0]) {
@@ -121,7 +125,7 @@ Clique cliqueOf(const RankMesh &mesh, std::vector<std::vector<int64_t>> groups) 
   std::optional<std::vector<uint8_t>> axes = axesOfRow(mesh, first);
   if (!axes)
     return lists;
-  Clique made{Clique::Form::axes, *std::move(axes), {}};
+  CliqueSpec made{CliqueSpec::Form::axes, *std::move(axes), {}};
   std::vector<std::vector<int64_t>> generated = coordinates.groupsOf(made), given = lists.lists;
   std::sort(generated.begin(), generated.end());
   std::sort(given.begin(), given.end());
@@ -143,10 +147,10 @@ std::string describe(const RankMesh &mesh) {
   return text.empty() ? "one rank" : text;
 }
 
-std::string describe(const RankMesh &mesh, const Clique &clique) {
-  if (clique.form == Clique::Form::pairs)
+std::string describe(const RankMesh &mesh, const CliqueSpec &clique) {
+  if (clique.form == CliqueSpec::Form::pairs)
     return concat(clique.lists.size(), clique.lists.size() == 1 ? " pair" : " pairs");
-  if (clique.form == Clique::Form::groups) {
+  if (clique.form == CliqueSpec::Form::groups) {
     if (clique.lists.size() == 1 && clique.lists[0].size() <= 8)
       return concat("ranks ", listed(clique.lists[0]));
     return concat(clique.lists.size(), " groups of ranks");

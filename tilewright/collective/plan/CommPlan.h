@@ -41,7 +41,7 @@ struct RankMesh {
 };
 
 /// Who meets: groups of ranks that each exchange among themselves.
-struct Clique {
+struct CliqueSpec {
   enum class Form : uint8_t {
     axes,   // the ranks that differ along `axes` alone; generated from the mesh
     groups, // `lists`, because the program names ranks that are no axis
@@ -50,7 +50,7 @@ struct Clique {
   Form form = Form::axes;
   std::vector<uint8_t> axes; // outermost first, which is the order of a group's members
   std::vector<std::vector<int64_t>> lists;
-  bool operator==(const Clique &) const = default;
+  bool operator==(const CliqueSpec &) const = default;
 };
 
 /// A loop or a branch around collectives, and what is known about it before it runs.
@@ -117,7 +117,7 @@ struct Window {
 /// same on all ranks: which rank one is decides nothing in here.
 struct CommPlan {
   RankMesh mesh;
-  std::vector<Clique> cliques;
+  std::vector<CliqueSpec> cliques;
   std::vector<Guard> guards;
   std::vector<Site> sites; // by `start`
   std::vector<Window> windows;
@@ -132,7 +132,7 @@ public:
   /// The place of `rank` among those of `axes`, row-major in the mesh's order of axes.
   uint32_t along(AxisSet axes, int64_t rank) const;
   /// The groups of a clique, in a fixed order; for pairs one group, sorted.
-  std::vector<std::vector<int64_t>> groupsOf(const Clique &clique) const;
+  std::vector<std::vector<int64_t>> groupsOf(const CliqueSpec &clique) const;
 
 private:
   const RankMesh &mesh;
@@ -141,16 +141,16 @@ private:
   std::vector<int64_t> placeOf; // by rank; empty if row-major
 };
 
-/// The clique of these lists of ranks: axes if some give exactly these groups, in any order, else
-/// the lists as they are. Costs as much as the lists are long.
-Clique cliqueOf(const RankMesh &mesh, std::vector<std::vector<int64_t>> groups);
+/// The clique of these lists of ranks: all axes if there are none, axes if some give exactly these
+/// groups, in any order, else the lists as they are. Costs as much as the lists are long.
+CliqueSpec cliqueSpecOf(const RankMesh &mesh, std::vector<std::vector<int64_t>> groups);
 
 /// Axes by name: "data, model".
 std::string nameOf(const RankMesh &mesh, AxisSet axes);
 /// "data=2, model=4".
 std::string describe(const RankMesh &mesh);
 /// "along model", "2 groups of ranks", "3 pairs".
-std::string describe(const RankMesh &mesh, const Clique &clique);
+std::string describe(const RankMesh &mesh, const CliqueSpec &clique);
 /// "all_reduce.3 (add f32, 4096 bytes, along model) at train.py:41".
 std::string describe(const CommPlan &plan, const Site &site);
 

@@ -73,8 +73,8 @@ private:
         act(thing.first == 'w', thing.second);
   }
 
-  bool isMember(const Clique &clique) const {
-    if (clique.form == Clique::Form::axes)
+  bool isMember(const CliqueSpec &clique) const {
+    if (clique.form == CliqueSpec::Form::axes)
       return true;
     for (const std::vector<int64_t> &list : clique.lists)
       if (std::find(list.begin(), list.end(), rank) != list.end())
@@ -277,14 +277,14 @@ private:
     std::vector<Member> members; // those that ever issue it
   };
 
-  std::vector<int64_t> groupOf(const Clique &clique, int64_t rank) const {
-    if (clique.form == Clique::Form::groups) {
+  std::vector<int64_t> groupOf(const CliqueSpec &clique, int64_t rank) const {
+    if (clique.form == CliqueSpec::Form::groups) {
       for (const std::vector<int64_t> &list : clique.lists)
         if (std::find(list.begin(), list.end(), rank) != list.end())
           return list;
       return {};
     }
-    if (clique.form == Clique::Form::pairs) {
+    if (clique.form == CliqueSpec::Form::pairs) {
       std::set<int64_t> all;
       for (const std::vector<int64_t> &pair : clique.lists)
         all.insert(pair.begin(), pair.end());

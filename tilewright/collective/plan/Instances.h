@@ -41,7 +41,11 @@ public:
   int64_t turnsOf(PlanIndex loop) const { return loopTurns[loop]; }
 
 private:
+  /// All kinds together; bounds memory.
+  static constexpr int64_t maxUnrolled = int64_t(1) << 24;
+
   void unroll(const std::vector<ProgramTree::Item> &items, int64_t rank, Unrolled &into);
+  bool findEmpty(const std::vector<ProgramTree::Item> &items, int64_t rank);
   void unrollGuard(PlanIndex guard, int64_t rank, Unrolled &into);
   int64_t countEvents(const std::vector<ProgramTree::Item> &items, int64_t rank) const;
   void chooseTurns(const std::vector<std::vector<PlanIndex>> &meetings,
@@ -54,7 +58,9 @@ private:
   std::map<std::vector<uint32_t>, size_t> kindOfKey;
   std::vector<Unrolled> made;
   std::vector<std::vector<uint32_t>> allTurns;
+  int64_t unrolledEvents = 0;
   // while unrolling:
+  std::vector<bool> isEmpty; // by guard
   std::vector<uint32_t> current;
   uint32_t currentNumber = 0;
   std::vector<uint32_t> freeSlots, slotOfSite;

@@ -98,7 +98,7 @@ template <typename A> void fields(A &a, FieldOf<A, RankMesh> &mesh) {
   });
   a.list(mesh.order, "ranks", 1, asInteger);
 }
-template <typename A> void fields(A &a, FieldOf<A, Clique> &clique) {
+template <typename A> void fields(A &a, FieldOf<A, CliqueSpec> &clique) {
   a.choice(clique.form, 3);
   a.list(clique.axes, "axes", 1, asNumber);
   a.list(clique.lists, "lists", 1,

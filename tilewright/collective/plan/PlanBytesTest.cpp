@@ -87,6 +87,7 @@ TEST(CheckPlan, EveryRuleIsHeld) {
   expectInvalid("names rank 1 twice", [](auto &p) { p.mesh.order = {0, 1, 1, 3, 4, 5, 6, 7}; });
   expectInvalid("has axis 2 of 2", [](auto &p) { p.cliques[0].axes = {2}; });
   expectInvalid("also axes", [](auto &p) { p.cliques[1].axes = {0}; });
+  expectInvalid("has no groups", [](auto &p) { p.cliques[1].lists.clear(); });
   expectInvalid("also lists", [](auto &p) { p.cliques[0].lists = {{0}}; });
   expectInvalid("names rank 9", [](auto &p) { p.cliques[1].lists[0][0] = 9; });
   expectInvalid("names rank 3 twice", [](auto &p) { p.cliques[1].lists[0][0] = 3; });
@@ -119,18 +120,17 @@ TEST(CommPlan, GroupsThatAreAxesBecomeAxes) {
   RankMesh mesh{{{"x", 2}, {"one", 1}, {"y", 3}}, {}};
   const Coordinates coordinates(mesh);
   for (std::vector<uint8_t> axes : {std::vector<uint8_t>{0}, {2}, {0, 2}, {2, 0}, {}}) {
-    const Clique clique{Clique::Form::axes, axes, {}};
-    EXPECT_EQ(cliqueOf(mesh, coordinates.groupsOf(clique)), clique);
+    const CliqueSpec clique{CliqueSpec::Form::axes, axes, {}};
+    EXPECT_EQ(cliqueSpecOf(mesh, coordinates.groupsOf(clique)), clique);
   }
-  EXPECT_EQ(cliqueOf(mesh, {{0, 1, 2}}).form, Clique::Form::groups) << "half of the ranks";
-  EXPECT_EQ(cliqueOf(mesh, {{0, 2, 1}, {3, 5, 4}}).form, Clique::Form::groups);
-  EXPECT_EQ(cliqueOf(mesh, {}).form, Clique::Form::groups);
+  EXPECT_EQ(cliqueSpecOf(mesh, {{0, 1, 2}}).form, CliqueSpec::Form::groups) << "half of the ranks";
+  EXPECT_EQ(cliqueSpecOf(mesh, {{0, 2, 1}, {3, 5, 4}}).form, CliqueSpec::Form::groups);
   // Ranks in another order than the mesh's places.
   mesh.order = {5, 4, 3, 2, 1, 0};
   const Coordinates turned(mesh);
-  EXPECT_EQ(turned.groupsOf({Clique::Form::axes, {2}, {}}),
+  EXPECT_EQ(turned.groupsOf({CliqueSpec::Form::axes, {2}, {}}),
             (std::vector<std::vector<int64_t>>{{5, 4, 3}, {2, 1, 0}}));
-  EXPECT_EQ(cliqueOf(mesh, {{2, 1, 0}, {5, 4, 3}}).axes, std::vector<uint8_t>{2});
+  EXPECT_EQ(cliqueSpecOf(mesh, {{2, 1, 0}, {5, 4, 3}}).axes, std::vector<uint8_t>{2});
 }
 
 TEST(CommPlan, TheFirstDifferenceNamesBothSites) {

@@ -49,7 +49,7 @@ private:
   }
 
   void makeClique() {
-    Clique clique;
+    CliqueSpec clique;
     const size_t form = below(10);
     if (form < 4) {
       for (size_t i = 0; i < plan.mesh.axes.size(); ++i)
@@ -57,7 +57,7 @@ private:
           clique.axes.push_back(static_cast<uint8_t>(i));
       std::shuffle(clique.axes.begin(), clique.axes.end(), random);
     } else if (form < 8) {
-      clique.form = Clique::Form::groups;
+      clique.form = CliqueSpec::Form::groups;
       for (int64_t rank : shuffledRanks()) {
         if (clique.lists.empty() || clique.lists.back().size() >= 2)
           clique.lists.emplace_back();
@@ -66,9 +66,8 @@ private:
       }
       if (chance(0.4))
         clique.lists.resize(1);
-      std::erase_if(clique.lists, [](const auto &list) { return list.empty(); });
     } else {
-      clique.form = Clique::Form::pairs;
+      clique.form = CliqueSpec::Form::pairs;
       const std::vector<int64_t> from = shuffledRanks(), to = shuffledRanks();
       const size_t pairs = below(static_cast<size_t>(ranks) + 1);
       for (size_t i = 0; i < pairs; ++i)
@@ -83,7 +82,7 @@ private:
     Site site;
     site.clique = static_cast<PlanIndex>(below(plan.cliques.size()));
     site.kind =
-        plan.cliques[site.clique].form == Clique::Form::pairs ? Kind::permute : Kind::allReduce;
+        plan.cliques[site.clique].form == CliqueSpec::Form::pairs ? Kind::permute : Kind::allReduce;
     site.lane = chance(0.3) ? 1 : 0;
     site.meeting = meetings++;
     return site;

@@ -18,9 +18,9 @@ namespace tilewright::collective {
 struct TestPlan : CommPlan {
   explicit TestPlan(std::vector<MeshAxis> axes) { mesh.axes = std::move(axes); }
 
-  PlanIndex axes(std::vector<uint8_t> list) { return add({Clique::Form::axes, list, {}}); }
+  PlanIndex axes(std::vector<uint8_t> list) { return add({CliqueSpec::Form::axes, list, {}}); }
   PlanIndex groups(std::vector<std::vector<int64_t>> lists) {
-    return add({Clique::Form::groups, {}, std::move(lists)});
+    return add({CliqueSpec::Form::groups, {}, std::move(lists)});
   }
   PlanIndex group(std::vector<int64_t> list) { return groups({std::move(list)}); }
 
@@ -76,7 +76,7 @@ struct TestPlan : CommPlan {
   void end() { open.pop_back(); }
 
 private:
-  PlanIndex add(Clique clique) {
+  PlanIndex add(CliqueSpec clique) {
     cliques.push_back(std::move(clique));
     return static_cast<PlanIndex>(cliques.size() - 1);
   }

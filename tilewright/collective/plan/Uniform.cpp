@@ -48,7 +48,7 @@ public:
   }
 
   std::optional<Counterexample> findUneven() const {
-    const Clique &clique = tree.plan.cliques[tree.plan.sites[sites.front()].clique];
+    const CliqueSpec &clique = tree.plan.cliques[tree.plan.sites[sites.front()].clique];
     if (isEvenByAxes(clique))
       return std::nullopt;
     std::optional<Counterexample> missed;
@@ -68,8 +68,8 @@ private:
 
   /// Without looking at ranks: one place, which every rank passes, and no choice on the way varies
   /// along an axis of the clique.
-  bool isEvenByAxes(const Clique &clique) const {
-    if (clique.form != Clique::Form::axes || sites.size() > 1 || tree.dependsOnRank(paths[0]))
+  bool isEvenByAxes(const CliqueSpec &clique) const {
+    if (clique.form != CliqueSpec::Form::axes || sites.size() > 1 || tree.dependsOnRank(paths[0]))
       return false;
     AxisSet axes = 0;
     for (uint8_t axis : clique.axes)

@@ -96,11 +96,15 @@ Result<size_t> Unroller::kindOf(int64_t rank, int64_t maxEvents) {
   auto [known, isNew] = kindOfKey.try_emplace(std::move(key), made.size());
   if (!isNew)
     return known->second;
-  if (countEvents(tree.top(), rank) > maxEvents)
+  const int64_t most = std::min(maxEvents, maxUnrolled - unrolledEvents);
+  if (const int64_t count = countEvents(tree.top(), rank); count > most)
     return Status(Error::commUnproven,
-                  concat("rank ", rank, " has more than ", maxEvents,
+                  concat("rank ", rank, " has more than ", most,
                          " starts and waits; loops inside branches that a rank decides are the "
                          "reason, move such a branch into the loop"));
+  else
+    unrolledEvents += count;
+  findEmpty(tree.top(), rank);
   Unrolled unrolled;
   freeSlots.clear();
   current.clear();
@@ -111,10 +115,31 @@ Result<size_t> Unroller::kindOf(int64_t rank, int64_t maxEvents) {
   return made.size() - 1;
 }
 
+/// Which loops and branches have nothing inside for this rank: they are not walked through, however
+/// often they turn.
+bool Unroller::findEmpty(const std::vector<ProgramTree::Item> &items, int64_t rank) {
+  isEmpty.resize(tree.plan.guards.size());
+  bool allEmpty = true;
+  for (const ProgramTree::Item &item : items) {
+    if (item.what == ProgramTree::Item::What::guard) {
+      bool empty = true;
+      for (uint32_t arm = 0; arm < tree.plan.guards[item.index].arms; ++arm)
+        if (tree.takes(rank, item.index, arm))
+          empty &= findEmpty(tree.arm(item.index, arm), rank);
+      isEmpty[item.index] = empty;
+      allEmpty &= empty;
+    } else {
+      allEmpty = false;
+    }
+  }
+  return allEmpty;
+}
+
 void Unroller::unroll(const std::vector<ProgramTree::Item> &items, int64_t rank, Unrolled &into) {
   for (const ProgramTree::Item &item : items) {
     if (item.what == ProgramTree::Item::What::guard) {
-      unrollGuard(item.index, rank, into);
+      if (!isEmpty[item.index])
+        unrollGuard(item.index, rank, into);
       continue;
     }
     const bool isDone = item.what == ProgramTree::Item::What::done;

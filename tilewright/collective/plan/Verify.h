@@ -78,7 +78,7 @@ struct VerifyOptions {
   /// Runs through all instances even if the order of the program is enough; for tests.
   bool runsInstances = false;
   /// More events than this are not run through.
-  int64_t maxEvents = int64_t(1) << 28;
+  int64_t maxEvents = int64_t(1) << 27;
   /// As many combinations of choices are tried where arms exclude each other.
   int64_t maxCases = 256;
 };

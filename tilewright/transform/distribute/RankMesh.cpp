@@ -43,6 +43,8 @@ static RankMesh meshOfProgram(ModuleOp module, int64_t partitions) {
 
 Status chooseMesh(ModuleOp module, std::vector<RankMesh::Axis> wanted, int64_t replicas,
                   int64_t partitions) {
+  if (wanted.empty() && replicas * partitions == 1)
+    return Status();
   RankMesh mesh;
   mesh.axes = std::move(wanted);
   if (!mesh.axes.empty()) {

@@ -1,0 +1,73 @@
+#include "tools/tilewright/CommPicture.h"
+
+#include "tilewright/collective/plan/TestPlan.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace tilewright::tools {
+namespace {
+
+using namespace collective;
+
+size_t count(const std::string &text, const std::string &part) {
+  size_t found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++found;
+  return found;
+}
+
+/// Three cliques of two ranks each, started in a circle.
+TestPlan circle() {
+  TestPlan plan({{"x", 3}});
+  const PlanIndex a = plan.group({0, 1}), b = plan.group({1, 2}), c = plan.group({2, 0});
+  plan.call("sum", plan.axes({0}), 9);
+  plan.branchByRank({0, 1, 2});
+  plan.arm(0);
+  plan.call("A", a, 0).call("C", c, 2);
+  plan.arm(1);
+  plan.call("B", b, 1).call("A", a, 0);
+  plan.arm(2);
+  plan.call("C", c, 2).call("B", b, 1);
+  plan.end();
+  return plan;
+}
+
+TEST(CommPicture, ACircleIsRed) {
+  const TestPlan plan = circle();
+  ASSERT_EQ(checkPlan(plan).message(), "");
+  auto verdict = verify(plan);
+  ASSERT_TRUE(verdict.isOk());
+  const std::string picture = communicationPicture(plan, *verdict);
+  EXPECT_EQ(count(picture, "<rect x=") - plan.cliques.size(), 9u) << "three bars for each rank";
+  EXPECT_EQ(count(picture, "fill=\"#d62728\" fill-opacity"), 3u);
+  EXPECT_EQ(count(picture, "marker-end"), 3u);
+  // docs/design/circle.svg is this picture.
+  if (const char *path = std::getenv("TILEWRIGHT_WRITE_PICTURE"))
+    std::ofstream(path) << picture;
+}
+
+TEST(CommPicture, OfManyRanksAndSitesThoseAreShownThatWait) {
+  TestPlan plan({{"x", 1000}});
+  const PlanIndex all = plan.axes({0});
+  for (uint32_t i = 0; i < 200; ++i)
+    plan.call("c" + std::to_string(i), all, i);
+  std::vector<uint32_t> choices(1000);
+  choices[777] = 1;
+  plan.branchByRank(choices);
+  plan.arm(0);
+  plan.call("late<&>", all, 200);
+  plan.end();
+  auto verdict = verify(plan);
+  ASSERT_TRUE(verdict.isOk());
+  const std::string picture = communicationPicture(plan, *verdict);
+  EXPECT_EQ(count(picture, ">rank 777<"), 1u);
+  EXPECT_GT(count(picture, "late&lt;&amp;&gt;"), 0u);
+  EXPECT_EQ(count(picture, ">c150<"), 0u) << "what lies long before is left out";
+  EXPECT_LT(picture.size(), 100'000u);
+}
+
+} // namespace
+} // namespace tilewright::tools
