@@ -357,8 +357,10 @@ Result<DrivenRank::Known *> DrivenRank::known(const Call &call) {
     fresh.turn.combine = combineFor(call.reduction.operation, call.tensors[0].element);
   if (clique) {
     const auto mine = std::find(clique->begin(), clique->end(), seat.rank) - clique->begin();
-    if (call.kind == Kind::permute)
+    if (call.kind == Kind::permute) {
       fresh.turn.source = sourceOf(call, *clique, static_cast<size_t>(mine));
+      fresh.turn.target = targetOf(call, *clique, static_cast<size_t>(mine));
+    }
     if (!seat.members.empty())
       for (int64_t &member : *clique)
         member = seat.members[static_cast<size_t>(member)];

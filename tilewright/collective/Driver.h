@@ -51,6 +51,7 @@ struct Turn {
   size_t bytes = 0;             // of all operands
   Combine combine = nullptr;    // of the first tensor, if it is reduced by an operation
   std::optional<size_t> source; // permute: the member whose operand comes
+  std::optional<size_t> target; // permute: the member that gets this one's
 };
 struct Entry; // one collective that was started; Driver.cpp
 
