@@ -36,6 +36,17 @@ public:
   virtual bool isMissing(size_t member) const = 0;
 };
 
+/// One that cannot begin.
+class FailedOperation final : public Operation {
+public:
+  explicit FailedOperation(Status status) : status(std::move(status)) {}
+  Result<bool> advance() override { return std::move(status); }
+  bool isMissing(size_t) const override { return false; }
+
+private:
+  Status status;
+};
+
 /// What an engine keeps for a lane.
 class LaneData {
 public:

@@ -42,7 +42,10 @@ public:
       : host(host), lane(lane), shared(static_cast<ShmLane &>(*lane.data)), turn(turn),
         call(*turn.call), number(lane.sequence++), isWhole(fitsASlot()),
         isSplit(call.kind == Kind::allReduce && !isWhole &&
-                (shared.members.size() > 2 || turn.bytes > mostOfAPair)) {}
+                (shared.members.size() > 2 || turn.bytes > mostOfAPair)),
+        isRead(call.kind == Kind::broadcast ? lane.mine == 0
+               : call.kind == Kind::permute ? turn.target.has_value()
+                                            : true) {}
   Result<bool> advance() override;
   bool isMissing(size_t member) const override;
 
@@ -76,6 +79,7 @@ private:
   /// way; alone they wait less, and the sums that they do twice cost little in the cache.
   const bool isSplit;
   static constexpr size_t mostOfAPair = 256 << 10;
+  const bool isRead; // somebody needs this rank's operand
   State state = State::arriving;
   size_t next = 0;                // the first member that was not seen to have come
   std::vector<std::byte *> share; // where the own part of an all_reduce goes
@@ -121,8 +125,8 @@ Status ShmOperation::publishOffsets(Slot &slot) {
   };
   auto needsCopy = [&](const Tensor &tensor) {
     const size_t bytes = inBytes(tensor);
-    return !isShared(tensor.in, bytes) || (isSplit && !isShared(tensor.out, bytes)) ||
-           (!isSplit && tensor.in == tensor.out);
+    return isRead && (!isShared(tensor.in, bytes) || (isSplit && !isShared(tensor.out, bytes)) ||
+                      (!isSplit && tensor.in == tensor.out));
   };
   size_t bytes = padded(words * 8) + padded(call.ragged.size_bytes());
   for (const Tensor &tensor : call.tensors)
@@ -150,7 +154,7 @@ Status ShmOperation::publishOffsets(Slot &slot) {
         out = free;
       free += (size + 63) / 64 * 64;
     }
-    table[t] = host.arena->offsetOf(in);
+    table[t] = isRead ? host.arena->offsetOf(in) : 0;
     table[tensors + t] = isSplit ? host.arena->offsetOf(out) : 0;
     share.push_back(out);
   }
@@ -163,7 +167,7 @@ Status ShmOperation::publishOffsets(Slot &slot) {
 Status ShmOperation::arrive() {
   Slot &slot = shared.own->slots[number & 1];
   if (isWhole && call.tensors.size() == 1) {
-    if (turn.bytes > 0)
+    if (turn.bytes > 0 && isRead)
       std::memcpy(slot.data, call.tensors[0].in, turn.bytes);
     slot.form = Slot::operands;
   } else if (isWhole) {
@@ -368,17 +372,6 @@ Result<bool> ShmOperation::advance() {
   return afterFailures();
 }
 
-/// An operation that cannot begin.
-class FailedOperation final : public Operation {
-public:
-  explicit FailedOperation(Status status) : status(std::move(status)) {}
-  Result<bool> advance() override { return std::move(status); }
-  bool isMissing(size_t) const override { return false; }
-
-private:
-  Status status;
-};
-
 class ShmDriver final : public Driver {
 public:
   ShmDriver(Host &host, int64_t rank)
@@ -396,12 +389,8 @@ private:
   static constexpr uint64_t eager = 500, spinning = 4000, yielding = 60;
 
   std::unique_ptr<Operation> begin(Lane &lane, const Turn &turn) override {
-    if (!lane.data)
-      if (Status status = open(lane); !status.isOk())
-        return std::make_unique<FailedOperation>(std::move(status));
-    return std::make_unique<ShmOperation>(host, lane, turn);
+    return makeShmOperation(host, lane, turn);
   }
-  Status open(Lane &lane);
   void wakeEverybody();
 
   uint64_t firstSleep() const { return (host.canSpin ? spinning : 0) + yielding; }
@@ -457,7 +446,9 @@ private:
 };
 
 /// Makes the slots of this rank in a lane, where the others will find them.
-Status ShmDriver::open(Lane &lane) {
+Status open(Host &host, Lane &lane) {
+  const int64_t rank = lane.members[lane.mine];
+  RankBoard &own = *host.peer(rank).rank;
   auto data = std::make_unique<ShmLane>();
   data->arena = host.arena.get();
   for (int64_t member : lane.members) {
@@ -467,7 +458,7 @@ Status ShmDriver::open(Lane &lane) {
     data->members.push_back({peer});
     const bool isListed = std::find(data->listeners.begin(), data->listeners.end(), peer.process) !=
                           data->listeners.end();
-    if (member != rank() && !isListed)
+    if (member != rank && !isListed)
       data->listeners.push_back(peer.process);
   }
   std::byte *memory = host.arena->allocate(sizeof(SharedLane));
@@ -481,7 +472,7 @@ Status ShmDriver::open(Lane &lane) {
     if (memory)
       host.arena->free(memory);
     return Status(Error::sharedMemoryExhausted,
-                  concat("rank ", rank(), " has no room for the clique ", listed(lane.members),
+                  concat("rank ", rank, " has no room for the clique ", listed(lane.members),
                          " in its arena of ", host.arena->memory().size(), " bytes, which holds ",
                          RankBoard::capacity, " cliques at most"));
   }
@@ -500,6 +491,13 @@ void ShmDriver::wakeEverybody() {
 }
 
 } // namespace
+
+std::unique_ptr<Operation> makeShmOperation(Host &host, Lane &lane, const Turn &turn) {
+  if (!lane.data)
+    if (Status status = open(host, lane); !status.isOk())
+      return std::make_unique<FailedOperation>(std::move(status));
+  return std::make_unique<ShmOperation>(host, lane, turn);
+}
 
 std::unique_ptr<Driver> makeDriver(Host &host, int64_t rank) {
   return std::make_unique<ShmDriver>(host, rank);
