@@ -157,10 +157,7 @@ public:
   }
 
   void fail(std::string text) override { job.fail(std::move(text)); }
-  void leave(int64_t run) override {
-    own.leftRun.store(run, std::memory_order_seq_cst);
-    job.mesh->leaveRun(rank(), run);
-  }
+  void leave(int64_t run) override { job.mesh->leaveRun(rank(), run); }
 
 private:
   static constexpr uint64_t spinning = 600;
@@ -249,11 +246,8 @@ private:
         continue;
       if (job.mesh->hasSaidGoodbye(other))
         return concat("rank ", other, ", which has left the job");
-      const bool hasLeftRun =
-          job.isHere(other)
-              ? job.host->peer(other).rank->leftRun.load(std::memory_order_acquire) >= run
-              : job.mesh->leftRunOf(other) >= run;
-      if (hasLeftRun)
+      // Said on the connection, behind all that it sent there.
+      if (job.mesh->leftRunOf(other) >= run)
         return concat("rank ", other, ", which has left the run");
     }
     return std::nullopt;

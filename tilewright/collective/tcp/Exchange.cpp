@@ -216,7 +216,7 @@ public:
       isPlaced = true;
       TILEWRIGHT_TRY(place());
     }
-    return isPlaced && areAllThere() && hasLeft();
+    return isPlaced && !answerTo && areAllThere() && hasLeft();
   }
 
 private:
