@@ -417,14 +417,23 @@ void Mesh::flushFor(std::chrono::milliseconds longest) {
 }
 
 void Mesh::fail(std::string text) {
-  if (!failure.set(text))
+  failure.set(std::move(text));
+  passOnFailure();
+}
+
+/// The first failure that is known here, once; also one that came from others, because whoever
+/// hears next that this process has left should know why.
+void Mesh::passOnFailure() {
+  if (hasToldFailure.exchange(true))
     return;
-  tellAll(Header::aborted, 0, text);
+  tellAll(Header::aborted, 0, failure.text());
   flushFor(50ms);
   wake();
 }
 
 void Mesh::leaveRun(int64_t rank, int64_t run) {
+  if (failure.isSet())
+    passOnFailure();
   std::lock_guard lock(mutex);
   leftRuns[static_cast<size_t>(rank)] = std::max(leftRuns[static_cast<size_t>(rank)], run);
   for (auto &link : links)

@@ -145,11 +145,13 @@ private:
   void lose(Link &link, std::string_view why);
   void watch(Link &link);
   void tellAll(Header::Type type, int64_t number, std::string_view text);
+  void passOnFailure();
   void flushFor(std::chrono::milliseconds longest);
 
   const Membership membership;
   FailureBox &failure;
   int poller = -1, bell = -1;
+  std::atomic<bool> hasToldFailure = false;
   std::mutex mutex;
   // guarded by mutex:
   std::vector<std::unique_ptr<Link>> links;
