@@ -51,10 +51,11 @@ namespace {
 
 using Job = HostsEngine::Job;
 
-/// The lanes within a host and between hosts that stand for one over several hosts.
+/// The lanes that stand for one over several hosts: for what all members exchange, and within a
+/// host, between hosts and within a host again for what is done in three steps.
 class SplitLane final : public LaneData {
 public:
-  Lane before, between, behind;
+  Lane flat, before, between, behind;
   bool isLeader = false;
 };
 
@@ -171,10 +172,12 @@ private:
                                       isOnWire);
     const bool isSplit = call.kind == Kind::allReduce && !call.reduction.isBody() &&
                          (job.options.sums == HostsEngine::Sums::byHost || isAnyOrderSame(call));
-    if (!isSplit)
-      return std::make_unique<Placed>(tcp::makeExchange(*job.mesh, lane, turn), true, isOnWire);
     if (!lane.data)
       lane.data = divide(lane);
+    if (!isSplit)
+      return std::make_unique<Placed>(
+          tcp::makeExchange(*job.mesh, static_cast<SplitLane &>(*lane.data).flat, turn), true,
+          isOnWire);
     return std::make_unique<SplitAllReduce>(job, lane, turn, isOnWire);
   }
 
@@ -190,10 +193,11 @@ private:
         split->between.members.push_back(member);
       }
     }
+    split->flat.members = lane.members;
     split->behind.members = split->before.members;
     split->isLeader = split->before.members.front() == rank();
     uint64_t salt = lane.id;
-    for (Lane *each : {&split->before, &split->between, &split->behind}) {
+    for (Lane *each : {&split->flat, &split->before, &split->between, &split->behind}) {
       each->id = std::max<uint64_t>(hashOf(each->members, ++salt), 1);
       each->mine = static_cast<size_t>(
           std::find(each->members.begin(), each->members.end(), rank()) - each->members.begin());

@@ -100,25 +100,34 @@ protected:
   std::vector<std::unique_ptr<Expected>> expected;
 };
 
+/// Memory that a lane keeps from one collective to the next, because new memory costs more than
+/// what is done with it.
+class MeshLane final : public LaneData {
+public:
+  std::byte *staging(size_t bytes) {
+    if (bytes > size) {
+      memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
+      size = bytes;
+    }
+    return memory.get();
+  }
+
+private:
+  std::unique_ptr<std::byte[]> memory;
+  size_t size = 0;
+};
+
 /// One tensor is reduced by an operation: block by block, as it comes.
 class StreamingAllReduce final : public MeshOperation {
 public:
   StreamingAllReduce(Mesh &mesh, Lane &lane, const Turn &turn)
       : MeshOperation(mesh, lane, turn), tensor(call.tensors[0]),
-        isSplit(members > 2 && turn.bytes > mostWhole) {
-    const Share whole = {0, turn.bytes};
-    auto shareOfMember = [&](size_t member) {
-      return isSplit ? shareOf(tensor, member, members) : whole;
-    };
+        isSplit(turn.bytes > (members > 2 ? mostWhole : mostOfAPair)) {
     share = shareOfMember(mine);
-    staging.resize((members - 1) * share.bytes);
-    for (size_t m = 0, place = 0; share.bytes > 0 && m < members; ++m)
-      if (m != mine)
-        operands.push_back(&expect(m, 0, staging.data() + place++ * share.bytes, share.bytes));
-    if (isSplit)
-      for (size_t m = 0; m < members; ++m)
-        if (m != mine && shareOfMember(m).bytes > 0)
-          expect(m, 1, tensor.out + shareOfMember(m).begin, shareOfMember(m).bytes);
+    expectOperands();
+    for (size_t m = 0; isSplit && m < members; ++m)
+      if (m != mine && shareOfMember(m).bytes > 0)
+        expect(m, 1, tensor.out + shareOfMember(m).begin, shareOfMember(m).bytes);
     // To the next first, so that not everybody sends to the same one.
     for (size_t i = 1; i < members; ++i) {
       const size_t m = (mine + i) % members;
@@ -135,46 +144,77 @@ public:
   }
 
 private:
-  /// Below this everybody sends everything: one step is less than two.
-  static constexpr size_t mostWhole = 16 << 10;
-  static constexpr size_t block = 128 << 10;
+  /// Below these everybody sends everything: one step is less than two. Two ranks send as much
+  /// either way, but do half of the sums if they share them out.
+  static constexpr size_t mostWhole = 16 << 10, mostOfAPair = 128 << 10;
+  static constexpr size_t block = 256 << 10; // what is sent at once; it is still in the cache
+
+  Share shareOfMember(size_t member) const {
+    return isSplit ? shareOf(tensor, member, members) : Share{0, turn.bytes};
+  }
+
+  /// One operand comes where the result will be, unless that is this rank's operand.
+  void expectOperands() {
+    operands.resize(members);
+    const bool isInPlace = tensor.in == tensor.out;
+    if (!lane.data)
+      lane.data = std::make_unique<MeshLane>();
+    std::byte *free = static_cast<MeshLane &>(*lane.data).staging((members - 1) * share.bytes);
+    bool isOutFree = !isInPlace;
+    for (size_t m = 0; share.bytes > 0 && m < members; ++m) {
+      if (m == mine) {
+        operands[m] = tensor.in + share.begin;
+        continue;
+      }
+      std::byte *to = isOutFree ? tensor.out + share.begin : free;
+      if (!std::exchange(isOutFree, false))
+        free += share.bytes;
+      operands[m] = to;
+      arriving.push_back(&expect(m, 0, to, share.bytes));
+    }
+  }
 
   void reduceWhatCame() {
     const size_t width = numerics::storageBytes(tensor.element);
     while (reduced < share.bytes) {
-      size_t there = share.bytes;
-      for (const Expected *each : operands)
-        there = std::min(there, each->received.load(std::memory_order_acquire));
       // A result over its operand waits until that has been sent; only whole exchanges do both.
       if (!isSplit && tensor.in == tensor.out && !hasLeft())
         return;
-      size_t bytes = std::min(there - reduced, block) / width * width;
-      // Blocks are not cut smaller than they come, or each would cost its own message.
+      size_t there = share.bytes;
+      for (const Expected *each : arriving)
+        there = std::min(there, each->received.load(std::memory_order_acquire));
+      const size_t bytes = std::min(there - reduced, block) / width * width;
+      // Blocks are not cut smaller than they need be, because each is a message.
       if (bytes == 0 || (bytes < block && reduced + bytes < share.bytes))
         return;
-      alignas(64) std::byte sum[block];
-      for (size_t m = 0, place = 0; m < members; ++m) {
-        const std::byte *from = m == mine ? tensor.in + share.begin + reduced
-                                          : staging.data() + place++ * share.bytes + reduced;
-        if (m == 0)
-          std::memcpy(sum, from, bytes);
-        else
-          turn.combine(sum, from, bytes / width);
-      }
-      std::byte *to = tensor.out + share.begin + reduced;
-      std::memcpy(to, sum, bytes);
-      if (isSplit)
-        for (size_t i = 1; i < members; ++i)
-          send((mine + i) % members, 1, reduced, to, bytes);
+      for (size_t done = 0; done < bytes; done += piece)
+        reducePiece(reduced + done, std::min(piece, bytes - done), width);
+      const std::byte *to = tensor.out + share.begin + reduced;
+      for (size_t i = 1; isSplit && i < members; ++i)
+        send((mine + i) % members, 1, reduced, to, bytes);
       reduced += bytes;
     }
   }
 
+  void reducePiece(size_t at, size_t bytes, size_t width) {
+    std::byte *to = tensor.out + share.begin + at;
+    alignas(64) std::byte sum[piece];
+    // The first operand may be where the sum will be.
+    std::byte *into = operands[0] + at == to ? to : sum;
+    if (into == sum)
+      std::memcpy(sum, operands[0] + at, bytes);
+    for (size_t m = 1; m < members; ++m)
+      turn.combine(into, operands[m] + at, bytes / width);
+    if (into == sum)
+      std::memcpy(to, sum, bytes);
+  }
+
+  static constexpr size_t piece = 16 << 10;
   const Tensor &tensor;
   const bool isSplit;
   Share share;
-  std::vector<std::byte> staging; // the others' operands of the own share
-  std::vector<Expected *> operands;
+  std::vector<const std::byte *> operands; // of the share, by member
+  std::vector<Expected *> arriving;
   size_t reduced = 0;
 };
 

@@ -332,7 +332,7 @@ Result<std::unique_ptr<Mesh>> Mesh::connect(const Membership &membership, KeyVal
       mesh->links.push_back(std::make_unique<Link>());
       Link &link = *mesh->links.back();
       link.process = process;
-      link.buffer.resize(64 << 10);
+      link.buffer.resize(Mesh::bufferBytes);
       mesh->linkOf[process] = &link;
     }
   TILEWRIGHT_TRY(Meeting(*mesh, store, options).run());

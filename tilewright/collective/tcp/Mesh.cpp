@@ -15,8 +15,6 @@ namespace tilewright::collective::tcp {
 
 using namespace std::chrono_literals;
 
-/// Small messages are read several at once; what is larger goes straight to its place.
-static constexpr size_t bufferBytes = 64 << 10;
 /// With few others it costs less to try each than to ask which.
 static constexpr size_t fewLinks = 4;
 

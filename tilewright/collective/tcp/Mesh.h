@@ -103,6 +103,9 @@ public:
   Traffic traffic();
 
 private:
+  /// What is read at once: a small message with its header, or many. The rest of larger ones goes
+  /// straight to its place, and so should most of it.
+  static constexpr size_t bufferBytes = 8 << 10;
   struct Outgoing {
     Header header;
     const std::byte *data = nullptr;
