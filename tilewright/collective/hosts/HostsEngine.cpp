@@ -86,7 +86,7 @@ public:
       }
       isOnWire = step == 1;
       if (!current) {
-        Turn part = turn;
+        Turn &part = parts[step] = turn;
         part.call = &calls[step];
         part.site = turn.site + step;
         current = step == 1 ? tcp::makeExchange(*job.mesh, *lanes[1], part)
@@ -115,9 +115,10 @@ private:
   Job &job;
   Lane &lane;
   SplitLane &split;
-  const Turn turn;
+  const Turn &turn;
   bool &isOnWire;
   Call calls[3];
+  Turn parts[3];
   size_t step = 0;
   std::unique_ptr<Operation> current;
 };

@@ -49,7 +49,25 @@ public:
   Result<bool> advance() override;
   bool isMissing(size_t member) const override;
 
+  // One at a time on each thread, most often: its memory is kept for the next.
+  static void *operator new(size_t bytes) {
+    void *kept = std::exchange(spare.memory, nullptr);
+    return kept ? kept : ::operator new(bytes);
+  }
+  static void operator delete(void *memory) {
+    if (spare.memory)
+      ::operator delete(memory);
+    else
+      spare.memory = memory;
+  }
+
 private:
+  struct Spare {
+    ~Spare() { ::operator delete(memory); }
+    void *memory = nullptr;
+  };
+  static thread_local Spare spare;
+
   enum class State { arriving, gathering, halfDone, ending };
   uint64_t half() const { return 2 * number + 1; }
   uint64_t done() const { return 2 * number + 2; }
@@ -69,7 +87,7 @@ private:
   Host &host;
   Lane &lane;
   ShmLane &shared;
-  const Turn turn;
+  const Turn &turn;
   const Call &call;
   const uint64_t number;
   /// Operands are in the slots, which nobody changes before all have come to the next collective:
@@ -85,9 +103,21 @@ private:
   std::vector<std::byte *> share; // where the own part of an all_reduce goes
 };
 
+thread_local ShmOperation::Spare ShmOperation::spare;
+
 /// How often a number is looked at before anything else is done: what is expected comes within
 /// the time that the way back to here takes.
 constexpr int triesAtOnce = 100;
+
+/// Without a call for the smallest.
+void copySmall(std::byte *to, const std::byte *from, size_t bytes) {
+  if (bytes == 4)
+    std::memcpy(to, from, 4);
+  else if (bytes == 8)
+    std::memcpy(to, from, 8);
+  else if (bytes > 0)
+    std::memcpy(to, from, bytes);
+}
 
 size_t padded(size_t bytes) { return (bytes + 7) / 8 * 8; }
 
@@ -166,25 +196,25 @@ Status ShmOperation::publishOffsets(Slot &slot) {
 
 Status ShmOperation::arrive() {
   Slot &slot = shared.own->slots[number & 1];
-  if (isWhole && call.tensors.size() == 1) {
-    if (turn.bytes > 0 && isRead)
-      std::memcpy(slot.data, call.tensors[0].in, turn.bytes);
-    slot.form = Slot::operands;
-  } else if (isWhole) {
+  // What has not changed is not written, and the rest at once, the number last: whoever looks at
+  // the line between two stores takes it away, and it must be fetched again for the second.
+  if (slot.site != turn.site || number < 2) {
+    shared.own->texts[number & 1].write(turn.text);
+    slot.site = turn.site;
+  }
+  if (!isWhole) {
+    TILEWRIGHT_TRY(publishOffsets(slot));
+  } else {
+    if (slot.form != Slot::operands)
+      slot.form = Slot::operands;
     std::byte *to = slot.data;
     for (const Tensor &tensor : call.tensors) {
-      const size_t bytes = inBytes(tensor);
-      if (bytes > 0)
-        std::memcpy(to, tensor.in, bytes);
+      const size_t bytes = call.tensors.size() == 1 ? turn.bytes : inBytes(tensor);
+      if (isRead)
+        copySmall(to, tensor.in, bytes);
       to += padded(bytes);
     }
-    slot.form = Slot::operands;
-  } else {
-    TILEWRIGHT_TRY(publishOffsets(slot));
   }
-  if (slot.site != turn.site || number < 2)
-    shared.own->texts[number & 1].write(turn.text);
-  slot.site = turn.site;
   slot.came.store(number + 1, std::memory_order_release);
   wakeOthers();
   return Status();
@@ -287,7 +317,7 @@ void ShmOperation::sumSlots() {
   const Tensor &tensor = call.tensors[0];
   if (turn.bytes == 0)
     return;
-  std::memcpy(tensor.out, shared.members[0].lane->slots[number & 1].data, turn.bytes);
+  copySmall(tensor.out, shared.members[0].lane->slots[number & 1].data, turn.bytes);
   const size_t count = turn.bytes / numerics::storageBytes(tensor.element);
   for (size_t m = 1; m < shared.members.size(); ++m)
     turn.combine(tensor.out, shared.members[m].lane->slots[number & 1].data, count);
@@ -461,7 +491,11 @@ Status open(Host &host, Lane &lane) {
     if (member != rank && !isListed)
       data->listeners.push_back(peer.process);
   }
-  std::byte *memory = host.arena->allocate(sizeof(SharedLane));
+  // Members' slots lie at different places within their pages. At the same one, a processor takes
+  // the load of another's slot for one of what it has just stored in its own, and waits for that.
+  constexpr size_t apart = 256, page = 4096;
+  const size_t shift = lane.mine * apart % page;
+  std::byte *memory = host.arena->allocate(sizeof(SharedLane) + page);
   RankBoard::Entry *entry = nullptr;
   for (size_t probe = 0; memory && !entry && probe < RankBoard::capacity; ++probe) {
     RankBoard::Entry &each = own.lanes[(lane.id + probe) % RankBoard::capacity];
@@ -476,6 +510,7 @@ Status open(Host &host, Lane &lane) {
                          " in its arena of ", host.arena->memory().size(), " bytes, which holds ",
                          RankBoard::capacity, " cliques at most"));
   }
+  memory += (page - host.arena->offsetOf(memory) % page + shift) % page;
   data->own = new (memory) SharedLane(); // zeros, whatever was here before
   entry->offset.store(host.arena->offsetOf(memory), std::memory_order_relaxed);
   entry->lane.store(lane.id, std::memory_order_release);

@@ -91,7 +91,7 @@ protected:
 
   Mesh &mesh;
   Lane &lane;
-  const Turn turn;
+  const Turn &turn;
   const Call &call;
   const uint64_t number;
   const size_t members, mine;
