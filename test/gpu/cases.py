@@ -15,6 +15,7 @@ from jax import numpy as jnp
 
 F16, BF16, F32 = np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16), np.dtype(np.float32)
 E4M3, E5M2, I8 = np.dtype(ml_dtypes.float8_e4m3fn), np.dtype(ml_dtypes.float8_e5m2), np.dtype(np.int8)
+I4, U4, E2M1 = np.dtype(ml_dtypes.int4), np.dtype(ml_dtypes.uint4), np.dtype(ml_dtypes.float4_e2m1fn)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +36,8 @@ def numbers(shape, dtype=F32, low=-1.0, high=1.0):
     dtype = np.dtype(dtype)
     if dtype == np.bool_:
         return _random.integers(0, 2, shape).astype(bool)
+    if dtype in (I4, U4):
+        return _random.integers(0 if dtype == U4 else -8, 16 if dtype == U4 else 8, shape).astype(dtype)
     if dtype.kind in "iu":
         return _random.integers(max(low, 0) if dtype.kind == "u" else -20, 21, shape).astype(dtype)
     if dtype.kind == "c":
@@ -128,6 +131,71 @@ def products():
         case = product(f"gemm_dequantised_scaled_{name}", x, w, plain, before=lambda a, b: (a, b.astype(jnp.bfloat16)),
                        after=lambda d, s: d * s.astype(jnp.float32), more=(scale,), result=F32)  # fmt: skip
         yield case
+    yield from dequantised()
+
+
+def dequantised():
+    """Products whose one side is computed on its way: from another type, with scales of rows, columns or groups of the contraction."""
+    orders = {"nn": ((1,), (0,)), "nt": ((1,), (1,)), "tn": ((0,), (0,)), "tt": ((0,), (1,))}
+
+    def shapes(order, m, n, k):
+        return (m, k) if order[0] == "n" else (k, m), (k, n) if order[1] == "n" else (n, k)
+
+    def wide(dtype, side):
+        return lambda a, b: (a.astype(dtype), b) if side == "lhs" else (a, b.astype(dtype))
+
+    pairs = {"bf16_e4m3": (BF16, E4M3), "bf16_e5m2": (BF16, E5M2), "f16_s8": (F16, I8), "bf16_i4": (BF16, I4), "bf16_u4": (BF16, U4),
+             "bf16_e2m1": (BF16, E2M1), "f16_e4m3": (F16, E4M3), "bf16_f32": (BF16, F32), "f16_bf16": (F16, BF16)}  # fmt: skip
+    for at, (name, (kept, small)) in enumerate(pairs.items()):
+        # Both sides in all orders for the first, each of the others with two.
+        for number, (order, side) in enumerate(itertools.product(orders, ("lhs", "rhs"))):
+            if at != 0 and number % 4 != at % 4:
+                continue
+            # Rows of 72, 136 or 200 bytes are nothing for a copy engine: such products stay where they were.
+            m, n, k = ((160, 192, 320), (144, 80, 208), (64, 256, 1008), (136, 72, 200))[(at + number // 2) % 4]
+            left, right = shapes(order, m, n, k)
+            a = numbers(left, small if side == "lhs" else kept)
+            b = numbers(right, small if side == "rhs" else kept)
+            yield product(f"gemm_mixed_{name}_{side}_{order}_{m}x{n}x{k}", a, b, orders[order], before=wide(kept, side), result=F32, units=64.0)
+    a, w = numbers((4, 80, 192), BF16), numbers((4, 192, 64), E4M3)
+    batch = ((0,), (0,))
+    yield product("gemm_mixed_batched", a, w, ((2,), (1,)), batch, before=wide(BF16, "rhs"), result=F32)
+    yield product("gemm_mixed_batched_lhs", a.astype(E4M3), w.astype(BF16), ((2,), (1,)), batch, before=wide(BF16, "lhs"), result=F32)
+    x, w, bias = numbers((130, 256), BF16), numbers((256, 96), E4M3), numbers((96,))
+    for name, after in {"bias": lambda d, c: d + c, "gelu": lambda d, c: jax.nn.gelu(d + c)}.items():
+        case = product(f"gemm_mixed_{name}", x, w, orders["nn"], before=wide(BF16, "rhs"), after=after, more=(bias,), result=F32)
+        yield dataclasses.replace(case, absolute=case.absolute + 2)
+    transposed = np.ascontiguousarray(w.astype(np.float32).T).astype(E4M3)
+    yield product("gemm_mixed_half_rows", x, transposed, orders["nt"], before=wide(BF16, "rhs"), result=BF16, units=2.0**17)
+    half = product("gemm_mixed_half", x, w, orders["nn"], before=wide(BF16, "rhs"), after=lambda d: d.astype(jnp.bfloat16), result=F32)
+    yield dataclasses.replace(half, absolute=half.absolute * 2.0**10)  # rounded to 8 bits in the end
+    # Scales of rows or columns, of groups of the contraction, and zero points. The scaled weight is rounded to bf16, as
+    # the evaluator does; its size is what the allowance follows from.
+    for name, dtype in {"i4": I4, "u4": U4, "e2m1": E2M1, "s8": I8}.items():
+        for order, group in (("nn", 64), ("nt", 128), ("nn", 128), ("nt", 64)):
+            m, n, k = 96, 160, 512
+            x = numbers((m, k), BF16)
+            w = numbers((k, n) if order == "nn" else (n, k), dtype)
+            scale = numbers((k // group, n) if order == "nn" else (n, k // group), BF16, 0.1, 1.0)
+
+            def function(x, w, s, order=order, group=group, zero=8 if name == "u4" else 0, k=k, n=n):
+                wide = w.astype(jnp.bfloat16) - jnp.bfloat16(zero)
+                if order == "nn":
+                    wide = (wide.reshape(k // group, group, n) * s[:, None, :]).reshape(k, n)
+                else:
+                    wide = (wide.reshape(n, k // group, group) * s[:, :, None]).reshape(n, k)
+                return lax.dot_general(x, wide, (orders[order], ((), ())), preferred_element_type=jnp.float32)
+
+            largest = np.abs(w.astype(np.float64)).max() + 8
+            absolute = np.abs(x.astype(np.float64)).sum(axis=1, keepdims=True) * largest * np.ones((1, n))
+            yield GpuCase(f"gemm_group_{name}_{order}_{group}", function, (x, w, scale), "contraction", 64.0, absolute)
+    x, w, scale = numbers((200, 320), BF16), numbers((320, 64), I8), numbers((64,), BF16, 0.1, 1.0)
+    yield GpuCase("gemm_scaled_columns", lambda x, w, s: jnp.dot(x, w.astype(jnp.bfloat16) * s, preferred_element_type=jnp.float32),
+                  (x, w, scale), "contraction", 64.0, np.full((200, 64), 320 * 20.0))  # fmt: skip
+    yield GpuCase("gemm_two_computed_sides", lambda x, w, s: jnp.dot(x * jnp.bfloat16(0.5), w.astype(jnp.bfloat16) * s,
+                  preferred_element_type=jnp.float32), (x, w, scale), "contraction", 64.0, np.full((200, 64), 320 * 20.0))  # fmt: skip
+    yield GpuCase("gemm_scaled_rows", lambda x, w, s: jnp.dot(x * s[:, None], w, preferred_element_type=jnp.float32),
+                  (x, numbers((320, 64), BF16), numbers((200,), BF16)), "contraction", 64.0, np.full((200, 64), 320.0))  # fmt: skip
 
 
 def norms():

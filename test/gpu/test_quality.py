@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -10,10 +11,18 @@ import pytest
 TOOL = pathlib.Path(os.environ.get("TILEWRIGHT_BUILD_DIR", "build/dev")) / "bin/tilewright"
 
 
-def gemm(element, result="f16", size=512):
+def gemm(element, result="f16", size=512, contract=1):
     a, c = f"tensor<{size}x{size}x{element}>", f"tensor<{size}x{size}x{result}>"
-    return (f"func.func @main(%a: {a}, %b: {a}) -> {c} {{\n  %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : ({a}, {a}) -> {c}\n"
-            f"  return %d : {c}\n}}\n", [f"{size}x{size}x{element}=0.5"] * 2)  # fmt: skip
+    return (f"func.func @main(%a: {a}, %b: {a}) -> {c} {{\n  %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [{contract}] : ({a}, {a}) -> {c}\n"
+            f"  return %d : {c}\n}}\n", [f"{size}x{size}x{element}={1 if element[0] == 'i' else 0.5}"] * 2)  # fmt: skip
+
+
+def mixed(small, order="nn", result="f32", size=1024):
+    """bf16 by something smaller that is widened on the way."""
+    a, w, c = f"tensor<{size}x{size}xbf16>", f"tensor<{size}x{size}x{small}>", f"tensor<{size}x{size}x{result}>"
+    return (f"func.func @main(%a: {a}, %w: {w}) -> {c} {{\n  %b = stablehlo.convert %w : ({w}) -> {a}\n"
+            f"  %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [{'nt'.index(order[1])}] : ({a}, {a}) -> {c}\n  return %d : {c}\n}}\n",
+            [f"{size}x{size}xbf16=0.5", f"{size}x{size}x{small}=1"])  # fmt: skip
 
 
 def softmax(rows=256, columns=1024, name="main"):
@@ -35,7 +44,11 @@ def softmax(rows=256, columns=1024, name="main"):
 
 
 PROGRAMS = {"gemm f16": gemm("f16"), "gemm bf16": gemm("bf16"), "gemm e4m3": gemm("f8E4M3FN"), "gemm to f32": gemm("f16", "f32"),
-            "softmax": softmax()}  # fmt: skip
+            "gemm bf16 e4m3": mixed("f8E4M3FN"), "gemm bf16 e4m3 rows": mixed("f8E4M3FN", "nt"), "gemm bf16 e4m3 half": mixed("f8E4M3FN", "nt", "bf16", 512),
+            "gemm bf16 i4": mixed("i4", size=512), "softmax": softmax()}  # fmt: skip
+# Products of a chip without a copy engine: operands by cp.async, fragments by ldmatrix, and f32 along N word by word.
+AMPERE = {"f16": gemm("f16", size=1024), "f16 along N": gemm("f16", contract=0), "bf16 to f32": gemm("bf16", "f32"),
+          "tf32": gemm("f32", "f32"), "tf32 along N": gemm("f32", "f32", contract=0), "s8": gemm("i8", "i32")}  # fmt: skip
 
 
 def tool(*arguments, **variables):
@@ -59,6 +72,27 @@ def test_memory_is_used_well(name, tmp_path):
         assert size == 32 * copied, counts
 
 
+@pytest.mark.parametrize("name", AMPERE)
+def test_products_of_warps_use_memory_well(name, tmp_path):
+    program, inputs = AMPERE[name]
+    (tmp_path / "program.mlir").write_text(program)
+    counts = tool("run", tmp_path / "program.mlir", *(f"--input={i}" for i in inputs), f"--output={tmp_path}/o", "--target=vgpu:sm_80",
+                  TILEWRIGHT_VGPU_CHECK="count")  # fmt: skip
+    sectors, ideal = map(int, re.search(r"(\d+) sectors, of which (\d+) would do", counts).groups())
+    assert sectors <= 1.02 * ideal, counts
+    assert int(re.search(r"(\d+) of them bank conflicts", counts)[1]) == 0, counts
+    tool("compile", tmp_path / "program.mlir", "--target=sm_80", f"--output={tmp_path}/p.twx", f"--code={tmp_path}/p")
+    ptx = (tmp_path / "p.ptx").read_text()
+    for instruction in ("cp.async.cg.shared.global", "cp.async.wait_group", "ldmatrix.sync.aligned.m8n8.x4", "mma.sync.aligned"):
+        assert instruction in ptx, instruction
+    words = tool("explain", "kernels", tmp_path / "program.mlir", "--target=sm_80")
+    assert "warps in" in words and "operands has" in words, words
+    if "assembled by ptxas" not in words:
+        pytest.skip("there is no ptxas on this machine")
+    assert re.findall(r"(\d+) bytes spilled", words) == ["0"], words
+    assert ".local" not in ptx
+
+
 def test_engines_are_those_of_the_best_kernels(tmp_path):
     (tmp_path / "gemm.mlir").write_text(gemm("f16", size=4096)[0])
     tool("compile", tmp_path / "gemm.mlir", "--target=sm_90a", f"--output={tmp_path}/gemm.twx", f"--code={tmp_path}/gemm")
@@ -66,6 +100,17 @@ def test_engines_are_those_of_the_best_kernels(tmp_path):
     for instruction in ("cp.async.bulk.tensor.2d", "multicast::cluster", "wgmma.mma_async", "setmaxnreg.inc", "setmaxnreg.dec", "mbarrier.try_wait"):
         assert instruction in ptx, instruction
     assert "f32x2" not in ptx
+
+
+def test_a_side_that_is_computed_goes_to_the_best_instructions_through_registers(tmp_path):
+    for order, load in ("nn", "ldmatrix.sync.aligned.m8n8.x4.trans"), ("nt", "ld.shared.u16"):
+        (tmp_path / "gemm.mlir").write_text(mixed("f8E4M3FN", order)[0])
+        tool("compile", tmp_path / "gemm.mlir", "--target=sm_90a", f"--output={tmp_path}/gemm.twx", f"--code={tmp_path}/gemm")
+        ptx = (tmp_path / "gemm.ptx").read_text()
+        assert re.search(r"wgmma\.mma_async[^;]*\}, \{%r\d+, %r\d+, %r\d+, %r\d+\}, c", ptx)
+        for instruction in ("cp.async.bulk.tensor.2d", load, "cvt.rn.f16x2.e4m3x2", "cvt.rn.bf16x2.f32"):
+            assert instruction in ptx, instruction
+        assert "mma.sync" not in ptx
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -102,3 +147,22 @@ def test_the_machines_own_gpu_is_a_target(tmp_path):
     library = next(TOOL.parents[1].glob("**/libcuda.so.1"))
     words = tool("run", tmp_path / "softmax.mlir", "--input=4x8xf32=1", "--target=cuda", TILEWRIGHT_CUDA_LIBRARY=str(library), TILEWRIGHT_VGPU_CHIP="sm_80")
     assert "[0.125, 0.125" in words, words
+
+
+def test_machine_code_is_kept_by_content(tmp_path):
+    if not shutil.which("ptxas", path=f"{os.environ['PATH']}:/usr/local/cuda/bin"):
+        pytest.skip("ptxas is not on this machine")
+    (tmp_path / "program.mlir").write_text(softmax()[0])
+
+    def compiled(folder):
+        tool("compile", tmp_path / "program.mlir", f"--output={tmp_path}/out.twx", "--target=sm_90a", f"--compile.cache-dir={folder}")
+        return (tmp_path / "out.twx").read_bytes()
+
+    folder = tmp_path / "kept"
+    first = compiled(folder)
+    (kept,) = folder.iterdir()
+    # What is kept is what is used, as long as it is whole.
+    kept.write_bytes(kept.read_bytes() + b"told apart")
+    assert compiled(folder) != first
+    kept.write_bytes(b"damaged")
+    assert compiled(folder) == first

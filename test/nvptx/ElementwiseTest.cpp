@@ -1,5 +1,5 @@
 // Every element type through registers and back, with arithmetic between.
-#include "GpuKernels.h"
+#include "test/nvptx/GpuKernels.h"
 
 #include "tilewright/dialect/sm/Layout.h"
 #include "tilewright/support/Concat.h"

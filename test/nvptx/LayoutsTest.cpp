@@ -1,5 +1,5 @@
 // Views and conversions between layouts.
-#include "GpuKernels.h"
+#include "test/nvptx/GpuKernels.h"
 
 #include "tilewright/dialect/sm/Layout.h"
 #include "tilewright/support/Concat.h"

@@ -1,5 +1,5 @@
 // Loads, stores and gathers: vectors, strides, padding, raggedness, grids.
-#include "GpuKernels.h"
+#include "test/nvptx/GpuKernels.h"
 
 #include "tilewright/dialect/sm/Layout.h"
 #include "tilewright/support/Concat.h"

@@ -1,6 +1,6 @@
 // Matrix products with roles: from a tile.kernel through tile-pipeline to PTX, on the virtual GPU
 // with all checks on, against the evaluator.
-#include "GpuKernels.h"
+#include "test/nvptx/GpuKernels.h"
 
 #include "tilewright/support/Concat.h"
 
@@ -17,12 +17,33 @@ struct Shape {
   std::string element = "f16", result = "f32";
   bool lhsTransposed = false, rhsTransposed = false;
   std::string epilogue = "none";
+  /// The type of a side in memory, where it is another one and converted in the loop.
+  std::string lhsRaw = "", rhsRaw = "";
 };
+
+/// A map that converts a tile of `shape`, as text.
+std::string conversion(const std::string &to, const std::string &from, const std::string &shape,
+                       const std::string &raw, const std::string &element) {
+  std::string text =
+      concat("    ", to, " = tile.map(", from, ") : (tensor<", shape, "x", raw, ">) -> tensor<",
+             shape, "x", element, "> {\n    ^bb0(%u: ", raw, "):\n");
+  std::string wide = "%u";
+  if (raw != "f32") {
+    text +=
+        concat("      %v = arith.", raw[0] == 'i' ? "sitofp" : "extf", " %u : ", raw, " to f32\n");
+    wide = "%v";
+  }
+  return text + concat("      %w = arith.truncf ", wide, " : f32 to ", element,
+                       "\n      tile.yield %w : ", element, "\n    }\n");
+}
 
 std::string program(const Shape &s) {
   auto ceil = [](int64_t a, int64_t c) { return (a + c - 1) / c; };
   std::string sumType = s.element == "i8" ? "i32" : "f32";
   std::string zero = s.element == "i8" ? "0" : "0.0";
+  const std::string lhsRaw = s.lhsRaw.empty() ? s.element : s.lhsRaw,
+                    rhsRaw = s.rhsRaw.empty() ? s.element : s.rhsRaw;
+  auto zeroOf = [](const std::string &type) { return type[0] == 'i' ? "0" : "0.0"; };
   std::string lhsMemory = s.lhsTransposed ? concat(s.k, "x", s.m) : concat(s.m, "x", s.k);
   std::string rhsMemory = s.rhsTransposed ? concat(s.n, "x", s.k) : concat(s.k, "x", s.n);
   std::string lhsTile =
@@ -32,12 +53,13 @@ std::string program(const Shape &s) {
   std::string tile = concat(s.tileM, "x", s.tileN);
   std::string text = concat(
       "tile.kernel @gemm grid [", ceil(s.m, s.tileM), ", ", ceil(s.n, s.tileN), "] inputs 3 {\n",
-      "^bb0(%i: index, %j: index, %a: memref<", lhsMemory, "x", s.element, ">, %b: memref<",
-      rhsMemory, "x", s.element, ">, %bias: memref<", s.n, "x", sumType, ">, %d: memref<", s.m, "x",
-      s.n, "x", s.result, ">):\n",
+      "^bb0(%i: index, %j: index, %a: memref<", lhsMemory, "x", lhsRaw, ">, %b: memref<", rhsMemory,
+      "x", rhsRaw, ">, %bias: memref<", s.n, "x", sumType, ">, %d: memref<", s.m, "x", s.n, "x",
+      s.result, ">):\n",
       "  %c0 = arith.constant 0 : index\n  %c1 = arith.constant 1 : index\n  %steps = "
       "arith.constant ",
-      ceil(s.k, s.tileK), " : index\n", "  %pad = arith.constant ", zero, " : ", s.element, "\n",
+      ceil(s.k, s.tileK), " : index\n", "  %padx = arith.constant ", zeroOf(lhsRaw), " : ", lhsRaw,
+      "\n  %pady = arith.constant ", zeroOf(rhsRaw), " : ", rhsRaw, "\n",
       "  %m = affine.apply affine_map<(d0) -> (d0 * ", s.tileM,
       ")>(%i)\n  %n = affine.apply affine_map<(d0) -> (d0 * ", s.tileN, ")>(%j)\n",
       "  %zero = tile.map() : () -> tensor<", tile, "x", sumType, "> {\n    %cst = arith.constant ",
@@ -45,20 +67,28 @@ std::string program(const Shape &s) {
       "  %sum = scf.for %s = %c0 to %steps step %c1 iter_args(%acc = %zero) -> tensor<", tile, "x",
       sumType, "> {\n", "    %k = affine.apply affine_map<(d0) -> (d0 * ", s.tileK, ")>(%s)\n",
       "    %x0 = tile.load %a[", s.lhsTransposed ? "%k, %m" : "%m, %k",
-      "] padding %pad : ", s.element, " in_bounds [false, false] : memref<", lhsMemory, "x",
-      s.element, "> -> tensor<", lhsTile, "x", s.element, ">\n", "    %y0 = tile.load %b[",
-      s.rhsTransposed ? "%n, %k" : "%k, %n", "] padding %pad : ", s.element,
-      " in_bounds [false, false] : memref<", rhsMemory, "x", s.element, "> -> tensor<", rhsTile,
-      "x", s.element, ">\n");
+      "] padding %padx : ", lhsRaw, " in_bounds [false, false] : memref<", lhsMemory, "x", lhsRaw,
+      "> -> tensor<", lhsTile, "x", lhsRaw, ">\n", "    %y0 = tile.load %b[",
+      s.rhsTransposed ? "%n, %k" : "%k, %n", "] padding %pady : ", rhsRaw,
+      " in_bounds [false, false] : memref<", rhsMemory, "x", rhsRaw, "> -> tensor<", rhsTile, "x",
+      rhsRaw, ">\n");
   std::string x = "%x0", y = "%y0";
+  if (!s.lhsRaw.empty()) {
+    text += conversion("%xc", x, lhsTile, lhsRaw, s.element);
+    x = "%xc";
+  }
+  if (!s.rhsRaw.empty()) {
+    text += conversion("%yc", y, rhsTile, rhsRaw, s.element);
+    y = "%yc";
+  }
   if (s.lhsTransposed) {
-    text += concat("    %x1 = tile.view %x0 affine_map<(i, j) -> (j, i)> : tensor<", lhsTile, "x",
-                   s.element, "> -> tensor<", s.tileM, "x", s.tileK, "x", s.element, ">\n");
+    text += concat("    %x1 = tile.view ", x, " affine_map<(i, j) -> (j, i)> : tensor<", lhsTile,
+                   "x", s.element, "> -> tensor<", s.tileM, "x", s.tileK, "x", s.element, ">\n");
     x = "%x1";
   }
   if (s.rhsTransposed) {
-    text += concat("    %y1 = tile.view %y0 affine_map<(i, j) -> (j, i)> : tensor<", rhsTile, "x",
-                   s.element, "> -> tensor<", s.tileK, "x", s.tileN, "x", s.element, ">\n");
+    text += concat("    %y1 = tile.view ", y, " affine_map<(i, j) -> (j, i)> : tensor<", rhsTile,
+                   "x", s.element, "> -> tensor<", s.tileK, "x", s.tileN, "x", s.element, ">\n");
     y = "%y1";
   }
   text +=
@@ -139,6 +169,31 @@ TEST(Products, InClusters) {
 
 TEST(Products, InClustersWithBias) {
   EXPECT_EQ(run({200, 128, 136, 128, 128, 64, "f16", "f16", false, true, "bias"}, 2), "");
+}
+
+/// A side in another type goes through registers: bytes along K two by two, bytes along M as pairs
+/// of rows by ldmatrix, 16 bits by ldmatrix, 32 bits as they are.
+TEST(Products, WithASideThatIsConverted) {
+  for (const char *raw : {"f8E4M3FN", "f8E5M2", "i8", "i4", "f4E2M1FN", "bf16", "f32"})
+    for (bool isLhs : {false, true})
+      for (bool isTransposed : {false, true}) {
+        Shape shape{64, 64, 192, 64, 64};
+        (isLhs ? shape.lhsTransposed : shape.rhsTransposed) = isTransposed;
+        (isLhs ? shape.lhsRaw : shape.rhsRaw) = raw;
+        EXPECT_EQ(run(shape), "") << raw << isLhs << isTransposed;
+      }
+}
+
+TEST(Products, ConvertedInEveryOrderOfCompletion) {
+  for (int completion : {0, 1, 2}) {
+    Shape shape{80, 144, 192, 128, 128};
+    shape.rhsRaw = "f8E4M3FN";
+    EXPECT_EQ(run(shape, completion, 7), "") << "in clusters";
+    shape.epilogue = "bias";
+    shape.rhsTransposed = true;
+    shape.result = "f16";
+    EXPECT_EQ(run(shape, completion, 7), "");
+  }
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 // Reductions and scans over registers, lanes and warps, of every combiner.
-#include "GpuKernels.h"
+#include "test/nvptx/GpuKernels.h"
 
 #include "tilewright/dialect/sm/Layout.h"
 #include "tilewright/support/Concat.h"

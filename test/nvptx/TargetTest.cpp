@@ -1,5 +1,5 @@
 // Chips, ptxas, and what the target refuses.
-#include "GpuKernels.h"
+#include "test/nvptx/GpuKernels.h"
 
 #include "tilewright/support/Concat.h"
 

@@ -259,6 +259,10 @@ struct Executable {
   std::vector<std::byte> object; // an ELF relocatable file, or PTX; empty if nothing was generated
   std::vector<std::byte> binary; // what an assembler made of PTX for this very chip; may be empty
 
+  /// The collectives of all ranks (collective/plan), as bytes because the runtime alone reads them;
+  /// empty if there are none.
+  std::vector<std::byte> communication;
+
   /// What tools show: "flops", "bytes accessed", "fusions" …
   std::vector<Attribute> statistics;
   bool operator==(const Executable &) const = default;

@@ -161,7 +161,7 @@ template <typename A> void fields(A &a, Field<A, ResultInfo> &result) {
   a.text(result.sharding);
 }
 
-// The sections; constants, object and binary are bytes.
+// The sections; constants, object, binary and communication are bytes.
 template <typename A> void signatureFields(A &a, Field<A, Executable> &executable) {
   a.text(executable.name);
   a.text(executable.target.triple);

@@ -2,19 +2,18 @@
 //
 //   0   magic       8 bytes
 //   8   version     u32
-//   12  sections    u32, always 6
+//   12  sections    u32, always 7
 //   16  fingerprint 16 bytes, of everything from byte 32 on
 //   32  size        u64, of the whole file
 //   40  table       for each section: number u32, zero u32, offset u64, size u64
-//   192 sections in the order of Section, each at the next multiple of 64, gaps zero
+//   208 sections in the order of Section, each at the next multiple of 64, gaps zero
 //
 // Numbers of the header are little endian. Within sections a number is LEB128,
 // a signed one zigzag; a string or list is its count and then its items, in the
-// order of Fields.h. Constants, object and binary are as they are.
+// order of Fields.h. Constants, object, binary and communication are as they are.
 #ifndef TILEWRIGHT_ARTIFACT_FORMAT_H
 #define TILEWRIGHT_ARTIFACT_FORMAT_H
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -26,10 +25,18 @@ namespace tilewright::artifact {
 inline constexpr std::string_view magic("\xF5TWX\r\n\x1A\n", 8);
 /// Raised by every change of Fields.h; a reader reads its own version only,
 /// because an executable can always be made again from the program.
-inline constexpr uint32_t formatVersion = 2;
+inline constexpr uint32_t formatVersion = 3;
 
-enum class Section : uint32_t { signature = 1, plan, constants, object, statistics, binary };
-inline constexpr uint32_t sectionCount = 6;
+enum class Section : uint32_t {
+  signature = 1,
+  plan,
+  constants,
+  object,
+  statistics,
+  binary,
+  communication
+};
+inline constexpr uint32_t sectionCount = 7;
 
 inline constexpr size_t versionAt = 8, sectionCountAt = 12, fingerprintAt = 16, contentAt = 32,
                         sizeAt = 32, tableAt = 40, tableEntryBytes = 24;
@@ -39,10 +46,6 @@ inline constexpr size_t sectionAlignment = 64;
 constexpr uint64_t alignedToSection(uint64_t offset) {
   return (offset + sectionAlignment - 1) / sectionAlignment * sectionAlignment;
 }
-
-/// 128 bits that tell contents apart and find damage. Not a defence against
-/// somebody who wants two contents to look the same.
-std::array<uint8_t, 16> fingerprintOf(std::span<const std::byte> content);
 
 /// Writes the fingerprint of what follows it into a file of at least contentAt bytes.
 void seal(std::span<std::byte> file);

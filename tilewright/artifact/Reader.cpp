@@ -1,9 +1,10 @@
 #include "tilewright/artifact/Reader.h"
 
 #include "tilewright/artifact/Check.h"
-#include "tilewright/artifact/Cursor.h"
 #include "tilewright/artifact/Fields.h"
 #include "tilewright/artifact/Format.h"
+#include "tilewright/support/Cursor.h"
+#include "tilewright/support/Fingerprint.h"
 
 #include <algorithm>
 #include <cstring>
@@ -15,7 +16,8 @@ namespace {
 class ReaderArchive {
 public:
   static constexpr bool isWriter = false;
-  ReaderArchive(std::span<const std::byte> bytes, std::string_view part) : cursor(bytes, part) {}
+  ReaderArchive(std::span<const std::byte> bytes, std::string_view part)
+      : cursor(bytes, part, Error::executableEncoding) {}
 
   template <typename T> void number(T &value) {
     const uint64_t read = cursor.number();
@@ -188,11 +190,12 @@ Result<Executable> readExecutable(std::span<const std::byte> bytes) {
   TILEWRIGHT_ASSIGN(auto sections, sectionsOf(bytes));
   Executable result;
   std::memcpy(result.fingerprint.data(), bytes.data() + fingerprintAt, result.fingerprint.size());
-  TILEWRIGHT_TRY(
-      readSection(sections[0], "signature", [&](auto &a) { signatureFields(a, result); }));
-  TILEWRIGHT_TRY(readSection(sections[1], "plan", [&](auto &a) { planFields(a, result); }));
-  TILEWRIGHT_TRY(
-      readSection(sections[4], "statistics", [&](auto &a) { statisticsFields(a, result); }));
+  TILEWRIGHT_TRY(readSection(sections[0], "the signature of the executable",
+                             [&](auto &a) { signatureFields(a, result); }));
+  TILEWRIGHT_TRY(readSection(sections[1], "the plan of the executable",
+                             [&](auto &a) { planFields(a, result); }));
+  TILEWRIGHT_TRY(readSection(sections[4], "the statistics of the executable",
+                             [&](auto &a) { statisticsFields(a, result); }));
   // Before the large copies: what does not fit together is not worth them.
   TILEWRIGHT_TRY(
       checkExecutable(result, {sections[2].size(), sections[3].size(), sections[5].size()}));
@@ -201,6 +204,7 @@ Result<Executable> readExecutable(std::span<const std::byte> bytes) {
   std::copy_n(sections[2].data(), sections[2].size(), result.constants.data());
   result.object.assign(sections[3].data(), sections[3].data() + sections[3].size());
   result.binary.assign(sections[5].data(), sections[5].data() + sections[5].size());
+  result.communication.assign(sections[6].data(), sections[6].data() + sections[6].size());
   return result;
 }
 

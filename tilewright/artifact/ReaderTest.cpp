@@ -82,7 +82,7 @@ TEST(ExecutableReader, ForeignFilesAreToldFromExecutables) {
 TEST(ExecutableReader, NewerVersionNamesBoth) {
   Bytes bytes = sampleBytes();
   put(bytes, versionAt, formatVersion + 1);
-  expectFailure(bytes, Error::executableVersion, "has format 3, and this runtime reads 2");
+  expectFailure(bytes, Error::executableVersion, "has format 4, and this runtime reads 3");
 }
 
 TEST(ExecutableReader, TruncatedSaysHowMuchIsThere) {
@@ -115,9 +115,9 @@ TEST(ExecutableReader, DamageIsNamedAsSuch) {
 
 TEST(ExecutableReader, SectionsHaveOnePlace) {
   Bytes bytes = sampleBytes();
-  put(bytes, tableAt + 8, uint64_t(256));
+  put(bytes, tableAt + 8, uint64_t(320));
   seal(bytes);
-  expectFailure(bytes, Error::executableSection, "section 1 of the executable is at 256");
+  expectFailure(bytes, Error::executableSection, "section 1 of the executable is at 320");
 
   bytes = sampleBytes();
   put(bytes, tableAt + 16, ~uint64_t(0));

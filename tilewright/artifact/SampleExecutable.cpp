@@ -25,6 +25,7 @@ Executable sampleExecutable() {
 
   e.constants.resize(256, std::byte(7));
   e.object.resize(100, std::byte(9));
+  e.communication.resize(10, std::byte(3));
   e.arenaBytes[0] = 512;
   e.arenaBytes[1] = 64;
   e.allocations = {{Storage::parameter, 0, 128, 0},  {Storage::parameter, 1, 4, 1},

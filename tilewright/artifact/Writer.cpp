@@ -62,8 +62,8 @@ std::vector<std::byte> writeExecutable(const Executable &executable) {
   planFields(plan, executable);
   statisticsFields(statistics, executable);
   const std::span<const std::byte> sections[sectionCount] = {
-      signature.out,     plan.out,       executable.constants,
-      executable.object, statistics.out, executable.binary};
+      signature.out,  plan.out,          executable.constants,    executable.object,
+      statistics.out, executable.binary, executable.communication};
 
   uint64_t offsets[sectionCount], end = headerBytes;
   for (uint32_t i = 0; i < sectionCount; ++i) {

@@ -1,11 +1,13 @@
 #include "tilewright/driver/Compile.h"
 
 #include "tilewright/artifact/Writer.h"
+#include "tilewright/collective/plan/PlanBytes.h"
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/dialect/sm/SmDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/tile/TileDialect.h"
+#include "tilewright/driver/CommunicationPlan.h"
 #include "tilewright/driver/Costs.h"
 #include "tilewright/driver/Stages.h"
 #include "tilewright/driver/TargetStages.h"
@@ -15,6 +17,7 @@
 #include "tilewright/target/cpu/Chip.h"
 #include "tilewright/target/nvptx/Chip.h"
 #include "tilewright/transform/distribute/Replicate.h"
+#include "tilewright/transform/distribute/Replication.h"
 #include "tilewright/transform/fuse/Passes.h"
 #include "tilewright/transform/schedule/Passes.h"
 #include "tilewright/transform/simplify/Passes.h"
@@ -43,31 +46,38 @@ void registerCompilerDialects(DialectRegistry &registry) {
                   sm::SmDialect, stablehlo::StablehloDialect, tile::TileDialect>();
 }
 
-Result<std::unique_ptr<TargetStages>> createTargetStages(const Options &options) {
-  if (auto stages = createCpuStages(options))
+Result<std::unique_ptr<TargetStages>> createTargetStages(const CompileRequest &request) {
+  if (auto stages = createCpuStages(request))
     return stages;
-  if (auto stages = createGpuStages(options))
+  if (auto stages = createGpuStages(request))
     return stages;
   std::string known;
   for (const cpu::Chip &chip : cpu::chips())
     known += concat(known.empty() ? "" : ", ", chip.name);
   for (const nvptx::Chip &chip : nvptx::chips())
     known += concat(", ", chip.name);
-  return Status(Error::compileTarget,
-                concat("compile.target is '", options.compile.target, "'; known are ", known));
+  return Status(Error::compileTarget, concat("compile.target is '", request.options.compile.target,
+                                             "'; known are ", known));
 }
 
 Result<artifact::Executable> compile(ModuleOp module, const CompileRequest &request) {
-  TILEWRIGHT_ASSIGN(std::unique_ptr<TargetStages> target, createTargetStages(request.options));
+  TILEWRIGHT_ASSIGN(std::unique_ptr<TargetStages> target, createTargetStages(request));
   target->attach(module);
 
   Stages stages(module, request, /*count=*/8);
-  TILEWRIGHT_TRY(
-      stages.run("distribute", [&] { return distribute::replicate(module, request.partitions); }));
+  TILEWRIGHT_TRY(stages.run("distribute", [&]() -> Status {
+    std::vector<distribute::RankMesh::Axis> axes;
+    for (const auto &[name, size] : request.mesh)
+      axes.push_back({name, size});
+    TILEWRIGHT_TRY(
+        distribute::chooseMesh(module, std::move(axes), request.replicas, request.partitions));
+    return distribute::replicate(module, request.partitions);
+  }));
   TILEWRIGHT_TRY(stages.run("simplify", [&](OpPassManager &passes) {
     simplify::buildSimplifyPipeline(passes, request.options.simplify);
   }));
-  // Fusing hides ops, and later stages repeat some of them.
+  // Fusing hides ops, and what they compute from the rank; later stages repeat some of them.
+  distribute::markControl(module);
   const CostsByOp costs = countArithmetic(module);
   TILEWRIGHT_TRY(stages.run("fuse", [&](OpPassManager &passes) {
     fuse::buildFusePipeline(passes, request.options.fuse);
@@ -81,12 +91,22 @@ Result<artifact::Executable> compile(ModuleOp module, const CompileRequest &requ
   TILEWRIGHT_TRY(stages.run(
       "schedule", [&](OpPassManager &passes) { schedule::buildSchedulePipeline(passes); }));
 
+  std::vector<std::byte> communication;
+  if (request.replicas * request.partitions > 1) {
+    TILEWRIGHT_ASSIGN(collective::CommPlan plan, communicationPlanOf(module));
+    if (request.options.compile.verifyComm)
+      TILEWRIGHT_TRY(proveCommunication(plan));
+    if (!plan.sites.empty())
+      communication = collective::writePlan(plan);
+  }
+
   artifact::Executable executable;
   TILEWRIGHT_TRY(stages.run("code", [&]() -> Status {
     TILEWRIGHT_ASSIGN(executable, target->generate(module));
     addCosts(executable, costs);
     return {};
   }));
+  executable.communication = std::move(communication);
   executable.replicas = request.replicas;
   executable.partitions = request.partitions;
   if (!request.name.empty())

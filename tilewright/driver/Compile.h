@@ -7,6 +7,7 @@
 #include "tilewright/import/ArtifactFile.h"
 #include "tilewright/support/Options.h"
 #include "tilewright/support/Status.h"
+#include "tilewright/target/nvptx/Ptxas.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -28,11 +29,17 @@ struct StageReport {
 struct CompileReport {
   std::vector<StageReport> stages;
   std::vector<Remark> remarks; // if CompileRequest::wantsRemarks
+  /// What ptxas says of the kernels of a GPU, and its version; empty where it was not asked.
+  std::vector<nvptx::KernelBudget> budgets;
+  std::string assembler;
 };
 
 struct CompileRequest {
   std::string name; // for dumps and traces; the module's own if empty
   int64_t replicas = 1, partitions = 1;
+  /// The ranks as a grid, if the program does not say it, or not like this: names and sizes of
+  /// axes, the first outermost.
+  std::vector<std::pair<std::string, int64_t>> mesh;
   Options options;
   CompileReport *report = nullptr;
   /// Also wanted by `options.compile.dumpDir`, where they are the file remarks.txt.
@@ -48,7 +55,8 @@ void registerCompilerDialects(mlir::DialectRegistry &registry);
 /// machine's if empty. Needs a deep stack for deep programs; see runOnLargeStack.
 ///
 /// Fails with E1xxx when the artifact is not a program, E2xxx and E4xxx when a
-/// stage cannot go on; these name the stage and the user's file and line.
+/// stage cannot go on; these name the stage and the user's file and line. With
+/// E6015 to E6018 if its ranks could wait for each other for ever and `compile.verify-comm` is on.
 Result<artifact::Executable> compile(ArtifactFile file, const CompileRequest &request);
 
 /// The same for a module that was read already; it is consumed.

@@ -1,5 +1,6 @@
 #include "tilewright/driver/Emit.h"
 #include "tilewright/driver/TargetStages.h"
+#include "tilewright/support/TargetName.h"
 #include "tilewright/target/cpu/Chip.h"
 #include "tilewright/target/cpu/Passes.h"
 #include "tilewright/target/cpu/Target.h"
@@ -54,10 +55,12 @@ int64_t threadsFor(const Options &options) {
 
 } // namespace
 
-std::unique_ptr<TargetStages> createCpuStages(const Options &options) {
-  const std::string &name = options.compile.target;
-  const cpu::Chip *chip = name.empty() || name == "cpu" ? &cpu::hostChip() : cpu::chipNamed(name);
-  return chip ? std::make_unique<CpuStages>(*chip, threadsFor(options)) : nullptr;
+std::unique_ptr<TargetStages> createCpuStages(const CompileRequest &request) {
+  const TargetName name = TargetName::of(request.options.compile.target);
+  if (name.isGpu())
+    return nullptr;
+  const cpu::Chip *chip = name.chip.empty() ? &cpu::hostChip() : cpu::chipNamed(name.chip);
+  return chip ? std::make_unique<CpuStages>(*chip, threadsFor(request.options)) : nullptr;
 }
 
 } // namespace tilewright::driver

@@ -1,6 +1,7 @@
 #include "tilewright/driver/Emit.h"
 #include "tilewright/driver/TargetStages.h"
 #include "tilewright/interpret/TileScalars.h"
+#include "tilewright/support/TargetName.h"
 #include "tilewright/target/nvptx/Chip.h"
 #include "tilewright/target/nvptx/Passes.h"
 #include "tilewright/target/nvptx/Ptxas.h"
@@ -17,13 +18,6 @@ namespace {
 
 using numerics::ElementType;
 
-/// A name such as "vgpu:sm_90a" is the chip behind the colon: code for a GPU in software is the
-/// same.
-std::string_view chipOf(std::string_view target) {
-  constexpr std::string_view prefix = "vgpu:";
-  return target.starts_with(prefix) ? target.substr(prefix.size()) : target;
-}
-
 artifact::TensorMap tensorMapOf(const nvptx::TensorMapInfo &info) {
   artifact::TensorMap map;
   map.buffer = static_cast<artifact::Index>(info.argument);
@@ -32,14 +26,16 @@ artifact::TensorMap tensorMapOf(const nvptx::TensorMapInfo &info) {
   map.byteStrides = info.byteStrides;
   map.box = info.box;
   map.elementStrides.assign(info.dims.size(), 1);
-  map.swizzle = artifact::TensorMap::Swizzle::bytes128;
+  map.swizzle = info.swizzleBytes == 64 ? artifact::TensorMap::Swizzle::bytes64
+                                        : artifact::TensorMap::Swizzle::bytes128;
   map.promotion = artifact::TensorMap::L2Promotion::bytes256;
   return map;
 }
 
 class GpuStages : public TargetStages {
 public:
-  GpuStages(const nvptx::Chip &chip, const Options &options) : chip(chip), options(options) {}
+  GpuStages(const nvptx::Chip &chip, const CompileRequest &request)
+      : chip(chip), request(request) {}
 
   void attach(ModuleOp module) override { nvptx::attachTarget(module, chip); }
 
@@ -76,28 +72,43 @@ public:
   }
 
 private:
-  /// Machine code, if there is an assembler: a driver compiles the PTX otherwise, and a GPU in
-  /// software takes nothing else.
+  /// Machine code, if there is an assembler: a driver compiles the PTX otherwise. A GPU in software
+  /// takes nothing but PTX, so that is assembled only for who wants to know how good it is.
+  ///  - gpuBudget: a kernel needs more registers than a processor has.
   Status assemble(const nvptx::GpuCode &code, artifact::Executable &executable) {
-    if (code.ptx.empty() || options.compile.target.starts_with("vgpu:"))
+    const Options &options = request.options;
+    const bool inSoftware =
+        TargetName::of(options.compile.target).machine == TargetName::Machine::virtualGpu;
+    if (code.ptx.empty() || (inSoftware && !request.wantsRemarks))
       return Status();
     Result<nvptx::Ptxas> ptxas = nvptx::Ptxas::find();
     if (!ptxas.isOk())
       return Status();
-    TILEWRIGHT_ASSIGN(nvptx::Assembled assembled, ptxas->assemble(code.ptx, chip));
-    executable.binary = std::move(assembled.binary);
+    TILEWRIGHT_ASSIGN(nvptx::Assembled assembled,
+                      ptxas->assemble(code.ptx, chip, options.compile.cacheDir));
+    for (const nvptx::KernelInfo &kernel : code.kernels)
+      for (const nvptx::KernelBudget &budget : assembled.kernels)
+        if (budget.symbol == kernel.symbol)
+          TILEWRIGHT_TRY(nvptx::checkLaunch(chip, kernel.name, kernel.threads, budget.registers));
+    if (!inSoftware)
+      executable.binary = std::move(assembled.binary);
+    if (request.report) {
+      request.report->budgets = std::move(assembled.kernels);
+      request.report->assembler = ptxas->version();
+    }
     return Status();
   }
 
   const nvptx::Chip &chip;
-  const Options &options;
+  const CompileRequest &request;
 };
 
 } // namespace
 
-std::unique_ptr<TargetStages> createGpuStages(const Options &options) {
-  const nvptx::Chip *chip = nvptx::chipNamed(chipOf(options.compile.target));
-  return chip ? std::make_unique<GpuStages>(*chip, options) : nullptr;
+std::unique_ptr<TargetStages> createGpuStages(const CompileRequest &request) {
+  const TargetName name = TargetName::of(request.options.compile.target);
+  const nvptx::Chip *chip = name.isGpu() ? nvptx::chipNamed(name.chip) : nullptr;
+  return chip ? std::make_unique<GpuStages>(*chip, request) : nullptr;
 }
 
 } // namespace tilewright::driver

@@ -3,7 +3,7 @@
 #define TILEWRIGHT_DRIVER_TARGETSTAGES_H
 
 #include "tilewright/artifact/Executable.h"
-#include "tilewright/support/Options.h"
+#include "tilewright/driver/Compile.h"
 #include "tilewright/support/Status.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -27,12 +27,12 @@ public:
   virtual Result<artifact::Executable> generate(mlir::ModuleOp module) = 0;
 };
 
-/// For `options.compile.target`.
+/// For `options.compile.target` of the request, which is referred to.
 ///  - compileTarget (E2105): no chip has that name.
-Result<std::unique_ptr<TargetStages>> createTargetStages(const Options &options);
+Result<std::unique_ptr<TargetStages>> createTargetStages(const CompileRequest &request);
 
-std::unique_ptr<TargetStages> createCpuStages(const Options &options);
-std::unique_ptr<TargetStages> createGpuStages(const Options &options);
+std::unique_ptr<TargetStages> createCpuStages(const CompileRequest &request);
+std::unique_ptr<TargetStages> createGpuStages(const CompileRequest &request);
 
 } // namespace tilewright::driver
 

@@ -5,6 +5,7 @@
 #include "tilewright/runtime/cpu/CpuBackend.h"
 #include "tilewright/runtime/cuda/CudaBackend.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/TargetName.h"
 #include "tilewright/support/Trace.h"
 
 using namespace tilewright;
@@ -19,13 +20,11 @@ Result<std::unique_ptr<PJRT_Client>> PJRT_Client::create(Options options, int pr
   clientOptions.processCount = processCount;
   client->options = std::move(options);
   // A target that names no CPU is a GPU's; whether there is such a machine its client finds out.
-  const std::string &target = client->options.compile.target;
-  if (target == "cuda" || target.starts_with("vgpu:")) {
+  std::string &target = client->options.compile.target;
+  if (TargetName::of(target).isGpu()) {
     TILEWRIGHT_ASSIGN(runtime::cuda::DriverOptions driver, runtime::cuda::driverOptionsOf(target));
     TILEWRIGHT_ASSIGN(client->runtime, runtime::cuda::createClient(clientOptions, driver));
-    // Code is for the chip that is there.
-    if (target == "cuda")
-      client->options.compile.target = runtime::cuda::chipOf(*client->runtime->devices().front());
+    target = runtime::cuda::targetFor(target, *client->runtime);
   } else {
     TILEWRIGHT_ASSIGN(client->runtime,
                       runtime::cpu::createClient(clientOptions, std::make_shared<ffi::Resolver>()));

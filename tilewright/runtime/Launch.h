@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_RUNTIME_LAUNCH_H
 #define TILEWRIGHT_RUNTIME_LAUNCH_H
 
+#include "tilewright/collective/plan/CommPlan.h"
 #include "tilewright/runtime/LoadedExecutable.h"
 
 #include <memory>
@@ -23,6 +24,7 @@ struct LoadedExecutable::Facts {
   };
   std::vector<ResultFacts> results;
   bool hasCollectives = false;
+  std::optional<collective::CommPlan> communication; // of all ranks, if the program has it
 };
 
 /// One device's part of one call of execute.

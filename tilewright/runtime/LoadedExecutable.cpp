@@ -1,6 +1,7 @@
 #include "tilewright/runtime/LoadedExecutable.h"
 #include "tilewright/numerics/Shape.h"
 #include "tilewright/runtime/Client.h"
+#include "tilewright/runtime/Communication.h"
 #include "tilewright/runtime/Launch.h"
 #include "tilewright/support/Concat.h"
 
@@ -19,6 +20,10 @@ LoadedExecutable::LoadedExecutable(Client &client,
 LoadedExecutable::~LoadedExecutable() = default;
 
 int64_t LoadedExecutable::codeBytes() const { return code->codeBytes(); }
+
+const collective::CommPlan *LoadedExecutable::communication() const {
+  return facts->communication ? &*facts->communication : nullptr;
+}
 
 /// Checks the assignment, loads the code and works out the facts.
 Status LoadedExecutable::prepare() {
@@ -72,6 +77,7 @@ Status LoadedExecutable::prepare() {
     for (const artifact::Step &step : block.steps)
       facts->hasCollectives |= std::holds_alternative<artifact::CollectiveStartStep>(step.action);
 
+  TILEWRIGHT_ASSIGN(facts->communication, communicationOf(*program));
   TILEWRIGHT_ASSIGN(code, client.backend().load(program, localDevices, client.threadPool()));
   return Status();
 }

@@ -11,6 +11,10 @@
 #include <span>
 #include <vector>
 
+namespace tilewright::collective {
+struct CommPlan;
+}
+
 namespace tilewright::runtime {
 
 /// Which device runs which (replica, partition).
@@ -58,6 +62,9 @@ public:
   };
   std::span<const LogicalId> logicalIds() const { return localIds; }
   int64_t codeBytes() const;
+  /// The collectives of all ranks: what processes agree on before the first run
+  /// (collective/plan/Agree.h). Null if the program has none or does not say.
+  const collective::CommPlan *communication() const;
 
   /// Starts the program on every local device. Returns before it ends, unless it is short and its
   /// inputs are there: then it has run. Donated arguments are deleted when this returns. If an

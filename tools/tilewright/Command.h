@@ -30,6 +30,7 @@ extern const Command runCommand;
 extern const Command printCommand;
 extern const Command optionsCommand;
 extern const Command explainCommand;
+extern const Command verifyCommCommand;
 
 /// For commands that compile or run; main() does what it says.
 inline constexpr Flag traceFlag{

@@ -1,5 +1,6 @@
 #include "tools/tilewright/CompileFile.h"
 
+#include "tilewright/interpret/RankGroups.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Progress.h"
 #include "tools/tilewright/Command.h"
@@ -10,8 +11,12 @@
 
 namespace tilewright::tools {
 
+static constexpr llvm::StringLiteral partitionsAttr = "mhlo.num_partitions",
+                                     replicasAttr = "mhlo.num_replicas";
+
 Result<artifact::Executable> compileFile(const std::string &path, const Options &options,
-                                         driver::CompileReport &report, bool wantsRemarks) {
+                                         driver::CompileReport &report, bool wantsRemarks,
+                                         std::vector<std::pair<std::string, int64_t>> mesh) {
   mlir::DialectRegistry registry;
   driver::registerCompilerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -25,6 +30,16 @@ Result<artifact::Executable> compileFile(const std::string &path, const Options 
   request.progress = [&](const char *name, double) { stage = name; };
   Progress progress("compiling " + path, [&] { return std::string(stage.load()); });
   TILEWRIGHT_ASSIGN(auto module, loadProgram(context, path, options));
+  int64_t ranks = 1;
+  for (const auto &[name, size] : mesh)
+    ranks *= size;
+  if (!(*module)->hasAttr(partitionsAttr) && !(*module)->hasAttr(replicasAttr) && ranks > 1)
+    (*module)->setAttr(partitionsAttr,
+                       mlir::IntegerAttr::get(mlir::IntegerType::get(&context, 32), ranks));
+  const interpret::RankGrid grid = interpret::rankGridOf(*module);
+  request.replicas = grid.replicas;
+  request.partitions = grid.partitions;
+  request.mesh = std::move(mesh);
   Result<artifact::Executable> executable = Status(Code::internal, "not compiled");
   driver::runOnLargeStack([&] { executable = driver::compile(*module, request); });
   return executable;

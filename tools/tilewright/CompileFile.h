@@ -6,9 +6,12 @@
 
 namespace tilewright::tools {
 
-/// Compiles the artifact or text at `path`. Remarks are in the report if `wantsRemarks`.
+/// Compiles the artifact or text at `path`, for as many ranks as it says it is for. Remarks are in
+/// the report if `wantsRemarks`. `mesh` is as in driver::CompileRequest; a module that does not say
+/// how many partitions it has gets as many as the mesh has ranks.
 Result<artifact::Executable> compileFile(const std::string &path, const Options &options,
-                                         driver::CompileReport &report, bool wantsRemarks = false);
+                                         driver::CompileReport &report, bool wantsRemarks = false,
+                                         std::vector<std::pair<std::string, int64_t>> mesh = {});
 
 /// Prints the remarks of a stage, or of "all", and how many there are.
 void printRemarks(const std::vector<driver::Remark> &remarks, std::string_view stage);

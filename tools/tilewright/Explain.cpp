@@ -4,7 +4,6 @@
 #include "tilewright/artifact/Reader.h"
 #include "tilewright/import/ArtifactFile.h"
 #include "tilewright/support/Concat.h"
-#include "tilewright/target/nvptx/Ptxas.h"
 #include "tools/tilewright/Command.h"
 #include "tools/tilewright/CompileFile.h"
 #include "tools/tilewright/Files.h"
@@ -122,15 +121,8 @@ Status explainKernels(const std::string &path, const CommandLine &line) {
   TILEWRIGHT_ASSIGN(artifact::Executable executable,
                     compileFile(path, options, report, /*wantsRemarks=*/true));
   printRemarks(report.remarks, "tile");
-  std::vector<nvptx::KernelBudget> budgets;
-  const nvptx::Chip *chip = nvptx::chipNamed(executable.target.cpu);
-  if (Result<nvptx::Ptxas> ptxas = nvptx::Ptxas::find(); chip && ptxas.isOk()) {
-    const std::string_view ptx(reinterpret_cast<const char *>(executable.object.data()),
-                               executable.object.size());
-    TILEWRIGHT_ASSIGN(nvptx::Assembled assembled, ptxas->assemble(ptx, *chip));
-    budgets = std::move(assembled.kernels);
-    std::cout << "assembled by ptxas " << ptxas->version() << "\n";
-  }
+  if (!report.assembler.empty())
+    std::cout << "assembled by ptxas " << report.assembler << "\n";
   for (const artifact::Kernel &kernel : executable.kernels) {
     std::cout << kernel.symbol << ": ";
     if (!kernel.gpu) {
@@ -143,7 +135,7 @@ Status explainKernels(const std::string &path, const CommandLine &line) {
               << launch.cluster[0] * launch.cluster[1] * launch.cluster[2] << ", "
               << humanBytes(launch.sharedBytes) << " of shared memory, " << launch.tensorMaps.size()
               << " tensor maps";
-    for (const nvptx::KernelBudget &budget : budgets)
+    for (const nvptx::KernelBudget &budget : report.budgets)
       if (budget.symbol == kernel.symbol)
         std::cout << "; " << budget.registers << " registers, " << budget.spillStoreBytes
                   << " bytes spilled";

@@ -8,15 +8,9 @@ using namespace tilewright::interpret;
 
 namespace tilewright::tools {
 
-bool isGpu(const std::string &target) {
-  return target == "cuda" || target.starts_with("vgpu:") || target.starts_with("sm_");
-}
-
 Result<std::unique_ptr<runtime::Client>> openGpu(const Options &options) {
-  // Code for a named chip runs on the machine's own GPU.
-  const std::string &target = options.compile.target;
   TILEWRIGHT_ASSIGN(runtime::cuda::DriverOptions driver,
-                    runtime::cuda::driverOptionsOf(target.starts_with("sm_") ? "cuda" : target));
+                    runtime::cuda::driverOptionsOf(options.compile.target));
   runtime::ClientOptions client;
   client.runtime = options.runtime;
   return runtime::cuda::createClient(client, driver);
@@ -26,8 +20,7 @@ Result<RuntimeValues> runOnGpu(mlir::ModuleOp module, const RuntimeValues &input
                                const Options &options, runtime::Client &client) {
   driver::CompileRequest request;
   request.options = options;
-  if (options.compile.target == "cuda")
-    request.options.compile.target = runtime::cuda::chipOf(*client.devices().front());
+  request.options.compile.target = runtime::cuda::targetFor(options.compile.target, client);
   TILEWRIGHT_ASSIGN(artifact::Executable compiled, driver::compile(module, request));
   TILEWRIGHT_ASSIGN(runtime::DeviceAssignment assignment, client.defaultAssignment(1, 1));
   TILEWRIGHT_ASSIGN(

@@ -10,9 +10,6 @@
 
 namespace tilewright::tools {
 
-/// Whether the target is a GPU: "vgpu:sm_90a", "cuda".
-bool isGpu(const std::string &target);
-
 /// The GPUs of `options.compile.target`. One client serves many programs.
 Result<std::unique_ptr<runtime::Client>> openGpu(const Options &options);
 

@@ -3,6 +3,7 @@
 #include "tilewright/interpret/Evaluator.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Progress.h"
+#include "tilewright/support/TargetName.h"
 #include "tools/tilewright/Command.h"
 #include "tools/tilewright/Files.h"
 #include "tools/tilewright/Inputs.h"
@@ -221,7 +222,7 @@ Status run(const CommandLine &line) {
       return Status(Error::commandUsage,
                     "what is compiled runs @main on one rank; several ranks and other functions "
                     "need --on=evaluator");
-    if (isGpu(settings.options.compile.target)) {
+    if (TargetName::of(settings.options.compile.target).isGpu()) {
       TILEWRIGHT_ASSIGN(gpu, openGpu(settings.options));
       settings.gpu = gpu.get();
     } else {

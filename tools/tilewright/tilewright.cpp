@@ -10,8 +10,8 @@
 using namespace tilewright;
 using namespace tilewright::tools;
 
-static constexpr const Command *commands[] = {&compileCommand, &runCommand, &printCommand,
-                                              &optionsCommand, &explainCommand};
+static constexpr const Command *commands[] = {&compileCommand, &runCommand,     &printCommand,
+                                              &optionsCommand, &explainCommand, &verifyCommCommand};
 
 /// What the shell sees. The README and --help document it; scripts rely on it.
 enum ExitCode {
@@ -21,7 +21,8 @@ enum ExitCode {
   badFile = 3,
   badArtifact = 4,
   badRun = 5,
-  badProgram = 6
+  badProgram = 6,
+  badOrder = 7
 };
 
 static ExitCode exitCodeOf(const Status &status) {
@@ -44,6 +45,8 @@ static ExitCode exitCodeOf(const Status &status) {
     return badArtifact;
   if (stage == "transform" || stage == "target")
     return badProgram;
+  if (stage == "collective")
+    return badOrder;
   return stage == "interpret" || stage == "runtime" ? badRun : otherFailure;
 }
 
@@ -52,10 +55,11 @@ static void printHelp(std::ostream &out) {
          "usage: tilewright COMMAND [ARGUMENTS]\n\ncommands:\n";
   for (const Command *command : commands) {
     std::string left = concat("  ", command->name);
-    left.resize(12, ' ');
+    left.resize(15, ' ');
     out << left << command->summary << "\n";
   }
-  out << "  vgpu      runs a program that needs a GPU on a virtual one, and checks its kernels\n";
+  out << "  vgpu         runs a program that needs a GPU on a virtual one, and checks its "
+         "kernels\n";
   out << "\n`tilewright COMMAND --help` says more about one of them.\n\n"
          "Options, for every command (defaults shown; TILEWRIGHT_IMPORT_MAX_RANK=8 in the\n"
          "environment does the same as --import.max-rank=8):\n"
@@ -67,7 +71,8 @@ static void printHelp(std::ostream &out) {
          "  3  a file could not be read, understood or written\n"
          "  4  the artifact was refused (E1…)\n"
          "  5  the program could not be run, or judged itself wrong (E3…, E5…)\n"
-         "  6  the program could not be compiled (E2…, E4…)\n";
+         "  6  the program could not be compiled (E2…, E4…)\n"
+         "  7  its ranks could wait for each other for ever, or do not fit together (E6…)\n";
 }
 
 static void printHelp(std::ostream &out, const Command &command) {

@@ -127,14 +127,14 @@ def Sm_CopyOp : Sm_Op<"copy", [AttrSizedOperandSegments]> {
     ```
     Offsets are those of the tile in a memref, or of a part in a buffer. What lies outside a memref is
     read as zero and not written. With `transposed`, the buffer's two dimensions are the memref's last two in the other order.
-    A memref of more dimensions than the buffer has one index in each of the first. A buffer that is replicated on the `cta` axis is written in all CTAs of its copies.
+    A memref of more dimensions than the buffer has one index in each of the first, or in each that `dims` does not name. A buffer that is replicated on the `cta` axis is written in all CTAs of its copies.
   }];
   let arguments = (ins Sm_EngineAttr:$engine, Sm_Place:$source, Variadic<Index>:$source_offsets,
                        Optional<AnyTypeOf<[AnyMemRef, Sm_BufferType]>>:$target, Variadic<Index>:$target_offsets,
-                       UnitAttr:$transposed);
+                       UnitAttr:$transposed, OptionalAttr<DenseI64ArrayAttr>:$dims);
   let results = (outs Optional<Sm_Tile>:$result);
   let assemblyFormat = [{
-    $engine $source (`[` $source_offsets^ `]`)? (`to` $target^ (`[` $target_offsets^ `]`)?)? (`transposed` $transposed^)? attr-dict
+    $engine $source (`[` $source_offsets^ `]`)? (`to` $target^ (`[` $target_offsets^ `]`)?)? (`transposed` $transposed^)? (`dims` $dims^)? attr-dict
     `:` type($source) (`to` type($target)^)? (`->` type($result)^)?
   }];
   let hasVerifier = 1;

@@ -60,7 +60,9 @@ int64_t BufferType::getBytes() const {
   int64_t elements = layout.extent(Axis::offset);
   if (Pad pad = layout.getPad(); pad.interval)
     elements += (elements - 1) / pad.interval * pad.amount;
-  return (elements * getElementType().getIntOrFloatBitWidth() + 7) / 8;
+  // What is smaller than a byte has one of its own, as in memory.
+  const int64_t bits = std::max<int64_t>(8, getElementType().getIntOrFloatBitWidth());
+  return elements * bits / 8;
 }
 
 Type ChannelType::parse(AsmParser &parser) {

@@ -81,6 +81,13 @@ LogicalResult CopyOp::verify() {
   if (getTransposed() && (rank != 2 || (!fromMemory && !toMemory)))
     return emitOpError("transposes a matrix on its way from or to a memref, got ")
            << text(source.shape) << " and " << text(target.shape);
+  if (std::optional<ArrayRef<int64_t>> dims = getDims()) {
+    const auto memoryRank = static_cast<int64_t>(other);
+    if ((!fromMemory && !toMemory) || dims->size() != rank || !llvm::is_sorted(*dims) ||
+        (!dims->empty() && (dims->front() < 0 || dims->back() >= memoryRank)))
+      return emitOpError("needs ") << rank << " rising dimensions of a memref of " << memoryRank
+                                   << ", got " << text(*dims);
+  }
   // The tile is what is not a memref; a part of a buffer may be the tile in registers.
   if (!fromMemory && !toMemory && getSourceOffsets().empty() && getTargetOffsets().empty() &&
       source.shape != target.shape)

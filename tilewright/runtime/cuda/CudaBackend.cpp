@@ -6,6 +6,7 @@
 #include "tilewright/runtime/cuda/FindDriver.h"
 #include "tilewright/runtime/cuda/Transfer.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/TargetName.h"
 
 namespace tilewright::runtime::cuda {
 namespace {
@@ -110,15 +111,17 @@ private:
 
 } // namespace
 
-std::string chipOf(const Device &device) {
-  for (const DeviceAttribute &attribute : device.attributes())
+std::string targetFor(std::string_view target, const Client &client) {
+  if (!TargetName::of(target).chip.empty())
+    return std::string(target);
+  for (const DeviceAttribute &attribute : client.devices().front()->attributes())
     if (const auto *text = std::get_if<std::string>(&attribute.value);
         text && attribute.name == "compute_capability") {
       std::string digits = *text;
       std::erase(digits, '.');
       return concat("sm_", digits, digits.size() > 2 || digits >= "90" ? "a" : "");
     }
-  return "";
+  return std::string(target);
 }
 
 Result<std::unique_ptr<Client>> createClient(const ClientOptions &options,

@@ -22,14 +22,14 @@ struct DriverOptions {
   std::vector<int> devices;
 };
 
-/// What TILEWRIGHT_TARGET and --target call a GPU: "cuda" is the machine's, "vgpu:sm_90a" the
-/// virtual one with that chip.
+/// What TILEWRIGHT_TARGET and --target call a GPU: "cuda" and "sm_90a" are the machine's,
+/// "vgpu:sm_90a" the virtual one with that chip.
 ///  - optionValue (E0002): it is neither.
 Result<DriverOptions> driverOptionsOf(std::string_view target);
 
-/// The name of a device's chip, as code is compiled for it: "sm_80", "sm_90a". Chips from Hopper on
-/// have instructions of their own, which the letter stands for.
-std::string chipOf(const Device &device);
+/// The target to compile for where programs run on the client: its chip, if `target` names none.
+/// Chips from Hopper on have instructions of their own, which the letter of "sm_90a" stands for.
+std::string targetFor(std::string_view target, const Client &client);
 
 /// A client with these GPUs. Of `options.runtime` all but `devices`, `prefault` and `tune` count.
 ///  - cudaLibrary (E5120), cudaFunction (E5121): there is no driver that can be used.

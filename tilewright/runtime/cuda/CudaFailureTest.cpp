@@ -155,8 +155,9 @@ TEST_F(CudaFailureTest, AFailedCallIsNamed) {
 
 TEST(DriverOptions, TargetsNameDriverAndChip) {
   EXPECT_EQ(cuda::driverOptionsOf("cuda")->virtualChip, "");
+  EXPECT_EQ(cuda::driverOptionsOf("sm_90a")->virtualChip, "");
   EXPECT_EQ(cuda::driverOptionsOf("vgpu:sm_90a")->virtualChip, "sm_90a");
-  for (const char *wrong : {"vgpu", "vgpu:", "vgpu:h100", "sm_90a", "vgpu:sm_90x", "rocm"})
+  for (const char *wrong : {"vgpu", "vgpu:", "vgpu:h100", "sm_x", "vgpu:sm_90x", "rocm"})
     EXPECT_EQ(cuda::driverOptionsOf(wrong).takeStatus().error(), Error::optionValue) << wrong;
 }
 

@@ -1,5 +1,6 @@
 #include "tilewright/runtime/cuda/FindDriver.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/TargetName.h"
 
 #include <charconv>
 #include <cstdlib>
@@ -23,16 +24,18 @@ std::optional<ChipName> parseChip(std::string_view name) {
 
 Result<DriverOptions> driverOptionsOf(std::string_view target) {
   DriverOptions options;
-  if (target == "cuda")
+  const TargetName name = TargetName::of(target);
+  // Code for a named chip runs on the machine's own GPU.
+  if (name.machine == TargetName::Machine::gpu && (name.chip.empty() || parseChip(name.chip)))
     return options;
-  constexpr std::string_view prefix = "vgpu:";
-  if (target.starts_with(prefix) && parseChip(target.substr(prefix.size()))) {
-    options.virtualChip = target.substr(prefix.size());
+  if (name.machine == TargetName::Machine::virtualGpu && parseChip(name.chip)) {
+    options.virtualChip = name.chip;
     return options;
   }
-  return Status(Error::optionValue, concat("the target of a GPU is 'cuda' for the machine's, or "
-                                           "'vgpu:sm_80', 'vgpu:sm_90a' for the virtual one, got '",
-                                           target, "'"));
+  return Status(Error::optionValue,
+                concat("the target of a GPU is 'cuda' or its chip for the machine's, or "
+                       "'vgpu:sm_80', 'vgpu:sm_90a' for the virtual one, got '",
+                       target, "'"));
 }
 
 /// lib/vgpu/libcuda.so.1 of the build or installation that this code is part of.

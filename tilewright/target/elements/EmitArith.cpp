@@ -1,4 +1,5 @@
 // arith ops on vectors.
+#include "tilewright/numerics/FloatFormat.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/target/elements/MathFunctions.h"
 #include "tilewright/target/elements/RegionEmitter.h"
@@ -120,17 +121,46 @@ Value *compareFloats(LaneBuilder &b, arith::CmpFPredicate predicate, Value *x, V
   llvm_unreachable("every predicate is listed");
 }
 
+/// Whether a rounding has nothing to round: the value comes from a type that is smaller still.
+bool isExact(mlir::Operation *op) {
+  mlir::Type to = op->getResult(0).getType();
+  mlir::Operation *source = op->getOperand(0).getDefiningOp();
+  if (!source || !(to.isBF16() || to.isF16()))
+    return false;
+  mlir::Type from = source->getOperands().empty() ? mlir::Type() : source->getOperand(0).getType();
+  if (mlir::isa<arith::SIToFPOp, arith::UIToFPOp>(source))
+    return !from.isIndex() && from.getIntOrFloatBitWidth() <= 8;
+  if (!mlir::isa<arith::ExtFOp>(source) || from.getIntOrFloatBitWidth() > 8)
+    return false;
+  std::optional<numerics::ElementType> small = elementTypeOf(from);
+  return small && numerics::formatOf(*small).exponentBits <= (to.isF16() ? 5 : 8);
+}
+
 /// Integer to float in one rounding, whatever the widths.
 template <bool isSigned>
 Results emitFromInteger(LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> x, unsigned lanes) {
   mlir::Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
-  auto convert = [&](Type *type) {
+  auto convert = [&](Type *type) -> Value * {
     Type *vector = b.vectorOf(type, b.lanesOf(x[0].value));
+    // A thread's conversion of an integer takes as long as eight additions. A short one is what
+    // stands in the lowest bits of 2^23 above it.
+    if (const unsigned bits = x[0].value->getType()->getScalarSizeInBits();
+        b.machine.vectorBytes == 0 && type->isFloatTy() && bits > 1 && bits <= 16) {
+      const int64_t offset = isSigned ? int64_t(1) << (bits - 1) : 0;
+      Type *words = b.vectorOf(b.ir.getInt32Ty(), b.lanesOf(x[0].value));
+      Value *above = b.ir.CreateZExt(x[0].value, words);
+      if (isSigned)
+        above = b.ir.CreateXor(above, b.integer(above, offset));
+      Value *sum = b.asFloat(b.ir.CreateOr(above, b.integer(above, 0x4B000000)));
+      return b.ir.CreateFSub(sum, b.real(sum, double(8388608 + offset)));
+    }
     return isSigned ? b.ir.CreateSIToFP(x[0].value, vector) : b.ir.CreateUIToFP(x[0].value, vector);
   };
   if (to.isF32() || to.isF64())
     return {{convert(b.computeType(to))}};
   unsigned width = from.isIndex() ? 64 : from.getIntOrFloatBitWidth();
+  if (width <= 8 && (to.isBF16() || to.isF16())) // exact in what is asked for
+    return {{convert(b.ir.getFloatTy())}};
   if (width <= 16) // exact in an f32
     return {{b.round(convert(b.ir.getFloatTy()), to)}};
   if (width <= 32) // exact in an f64
@@ -204,6 +234,8 @@ void addArithEmitters(OpTable &table) {
         return {{compareFloats(b, compare.getPredicate(), x[0].value, x[1].value)}};
       });
   auto convert = [](LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> x, unsigned) -> Results {
+    if (isExact(op))
+      return {x[0]};
     return {{b.convertFloat(x[0].value, op->getOperand(0).getType(), op->getResult(0).getType())}};
   };
   add<arith::ExtFOp>(table, convert);

@@ -6,6 +6,8 @@
 
 #include "llvm/IR/Intrinsics.h"
 
+#include <cmath>
+
 using namespace llvm;
 
 namespace tilewright::lanes {
@@ -45,6 +47,13 @@ Value *LaneBuilder::decodeSmall(Value *stored, ElementType type) {
   Value *sign = ir.CreateAnd(raw, integer(raw, format.signBit()));
   Value *signBit = ir.CreateShl(sign, integer(raw, 31 - (format.bits() - 1)));
   Value *shifted = ir.CreateShl(magnitude, integer(raw, shift));
+  // Where every pattern is a number, an f32 with these bits is it but for the difference of the
+  // biases. That may be a subnormal f32, which a thread multiplies like any other.
+  if (format.nan == NanEncoding::none && !format.hasInfinity && format.hasSign() &&
+      machine.vectorBytes == 0) {
+    Value *small = asFloat(ir.CreateOr(shifted, signBit));
+    return ir.CreateFMul(small, real(small, std::ldexp(1.0, 127 - format.bias)));
+  }
   Value *normal = ir.CreateAdd(shifted, integer(raw, int64_t(127 - format.bias) << 23));
   // A subnormal is what stands above the power of two with the same spacing.
   Value *power = integer(raw, int64_t(127 + 1 - format.bias) << 23);

@@ -18,12 +18,13 @@ struct CodegenOptions {
   std::function<void(std::string_view text)> dump;
 };
 
-/// A tensor as the copy engine sees it, dimension 0 the contiguous one; lines of 128 bytes,
-/// swizzled, zero outside.
+/// A tensor as the copy engine sees it, dimension 0 the contiguous one; lines of `swizzleBytes` (64
+/// or 128), swizzled, zero outside.
 struct TensorMapInfo {
   int64_t argument = 0; // of the kernel's memrefs
   mlir::Type elementType;
   std::vector<int64_t> dims, byteStrides, box;
+  int64_t swizzleBytes = 128;
   bool operator==(const TensorMapInfo &) const = default;
 };
 

@@ -61,7 +61,7 @@ def FuseProductsPass : Pass<"fuse-products", "::mlir::func::FuncOp"> {
   let description = [{
     A GPU has no library of kernels yet, so an op that stands alone becomes a fusion, and a
     product of matrices joins the fusions around it: cheap elementwise ops and movements that only
-    it reads (a dequantisation, a transposition), and elementwise ops that are the only reader of its elements (bias,
+    it reads (a dequantisation, also with scales of groups, which come by way of reshapes; a transposition), and elementwise ops that are the only reader of its elements (bias,
     activation, residual, conversion).
 
     Before:

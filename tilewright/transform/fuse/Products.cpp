@@ -87,7 +87,7 @@ exec::FusionOp merge(exec::FusionOp producer, exec::FusionOp consumer, StringRef
 }
 
 /// Why what a product reads may not be computed on the way to it; null if it may.
-const char *refusePrologue(exec::FusionOp producer, exec::FusionOp product) {
+const char *refusePrologue(exec::FusionOp producer, Operation *product) {
   if (producer->getNumResults() != 1 ||
       !llvm::all_of(producer->getUsers(), [&](Operation *user) { return user == product; }))
     return "its result is read elsewhere too";
@@ -122,6 +122,31 @@ const char *refuseEpilogue(exec::FusionOp product, exec::FusionOp reader) {
   return nullptr;
 }
 
+/// Whether a reshape only cuts dimensions into groups or puts groups together, such that what is
+/// contiguous stays in pieces that a product's tile is made of: scales of groups come by way of two
+/// of them.
+bool isGrouping(stablehlo::ReshapeOp reshape) {
+  constexpr int64_t least = 64;
+  ArrayRef<int64_t> from = reshape.getOperand().getType().getShape(),
+                    to = reshape.getType().getShape();
+  size_t i = 0, j = 0;
+  while (i < from.size() && j < to.size()) {
+    int64_t left = from[i++], right = to[j++];
+    int64_t parts = 1, last = 0;
+    while (left != right) {
+      ArrayRef<int64_t> finer = left < right ? from : to;
+      size_t &at = left < right ? i : j;
+      if (at == finer.size() || ++parts > 2)
+        return false;
+      last = finer[at];
+      (left < right ? left : right) *= finer[at++];
+    }
+    if (parts == 2 && last % least != 0)
+      return false;
+  }
+  return i == from.size() && j == to.size();
+}
+
 struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
   void runOnOperation() override {
     auto module = getOperation()->getParentOfType<ModuleOp>();
@@ -153,6 +178,16 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
     for (bool grown = true; grown;) {
       grown = false;
       for (Value input : product.getInputs()) {
+        // Another name of what a fusion computes goes in with it.
+        auto reshape = input.getDefiningOp<stablehlo::ReshapeOp>();
+        auto behind =
+            reshape ? reshape.getOperand().getDefiningOp<exec::FusionOp>() : exec::FusionOp();
+        if (behind && reshape->hasOneUse() && isGrouping(reshape) &&
+            !refusePrologue(behind, reshape)) {
+          wrap(reshape);
+          grown = true;
+          break;
+        }
         auto producer = input.getDefiningOp<exec::FusionOp>();
         if (!producer || producer->getBlock() != product->getBlock())
           continue;

@@ -231,9 +231,14 @@ bool Tiling::chooseByCost(const Needs &needs, const Capacities &capacities, int 
   if (!needs.product || !capacities.machine)
     return false;
   // Without a copy engine for its operands a kernel keeps them in registers, as instructions of
-  // warps do.
-  if (capacities.machine->matrixUnit != pipeline::MatrixUnit::mmaSync && !needs.product->canCopy)
+  // warps do; tf32 is theirs on every chip, and so is everything where `tile-pipeline` makes no
+  // roles yet (tcgen05).
+  const bool ofWarps =
+      needs.product->types.isTf32 || capacities.machine->matrixUnit != pipeline::MatrixUnit::wgmma;
+  if (!ofWarps && !needs.product->canCopy)
     return false;
+  const pipeline::Machine machine =
+      ofWarps ? pipeline::withWarpProducts(*capacities.machine) : *capacities.machine;
   const auto at = [&](int dim) { return static_cast<size_t>(dim); };
   pipeline::Gemm gemm;
   gemm.m = sizes[at(row)];
@@ -249,9 +254,22 @@ bool Tiling::chooseByCost(const Needs &needs, const Capacities &capacities, int 
               : types.left.isBF16()     ? "bf16"
               : types.left.isF16()      ? "f16"
                                         : "";
-  if (needs.product->columnsInner)
+  // What is computed on its way is the instruction's left side: on the right, the product is
+  // transposed.
+  const bool isSwapped = !ofWarps && needs.product->rightComputed;
+  if (isSwapped) {
+    std::swap(gemm.m, gemm.n);
+    std::swap(gemm.lhsBits, gemm.rhsBits);
+    std::swap(row, column);
+  }
+  if (!ofWarps && (needs.product->leftComputed || needs.product->rightComputed)) {
+    gemm.lhsBits = needs.product->computedBits;
+    gemm.lhsInRegisters = true;
+  }
+  // The copy engine brings lines along N; threads bring what there is.
+  if (needs.product->columnsInner && !ofWarps)
     gemm.columnStep = 1024 / gemm.rhsBits;
-  const std::vector<pipeline::GemmChoice> ranked = pipeline::rankTiles(gemm, *capacities.machine);
+  const std::vector<pipeline::GemmChoice> ranked = pipeline::rankTiles(gemm, machine);
   if (ranked.empty())
     return false;
   tiles[at(row)] = ranked.front().m * ranked.front().clusterM;

@@ -48,6 +48,11 @@ def TilePipelinePass : Pass<"tile-pipeline", "::mlir::ModuleOp"> {
       sm.kernel { %c = sm.channel depth 4
         sm.role "load" { scf.for { acquire; copy tma; copy tma; publish } }
         sm.role "math" { take; mma; scf.for { take; mma; free }; free; map; store } }
+    After, where matrix instructions take registers (of a warp; tf32 everywhere):
+      sm.kernel { %c = sm.channel depth 3
+        acquire; copy cp_async; publish; acquire; copy cp_async; publish; take; copy ldmatrix
+        scf.for { acquire; copy cp_async; publish; copy ldmatrix; mma; …; free; take; copy ldmatrix; mma }
+        …; map; store }
 
     Expects: kernels of `tile-fusions`; `exec.target` of a GPU with `rates`.
     Gives: an `sm.kernel` for each kernel that is one product of two loaded matrices, of types
@@ -55,9 +60,10 @@ def TilePipelinePass : Pass<"tile-pipeline", "::mlir::ModuleOp"> {
     were, each a missed remark with the reason.
     Numerics: none; the sum over K is in the accumulator's type as before.
   }];
-  let statistics = [Statistic<"numKernels", "kernels", "Kernels with roles">];
+  let statistics = [Statistic<"numKernels", "kernels", "Kernels with roles or channels">];
   let dependentDialects = [
-    "::tilewright::sm::SmDialect", "::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"
+    "::tilewright::sm::SmDialect", "::tilewright::tile::TileDialect", "::mlir::affine::AffineDialect",
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"
   ];
 }
 

@@ -90,23 +90,82 @@ public:
     }
   }
 
+  /// What a copy engine would bring for one side of a product.
+  struct Side {
+    int inner = -1; // the product's dimension that memory is contiguous along; -1 if there is none
+    int64_t bits = 0;
+    bool isComputed = false;
+  };
+
+  /// The one input that a side is read from, element by element, by way of ops that compute
+  /// elements from elements.
+  Side sideOf(const Edge &side, Type type) {
+    auto dimsOf = [](ArrayRef<AffineExpr> index) {
+      std::set<unsigned> dims;
+      for (AffineExpr expr : index)
+        expr.walk([&](AffineExpr part) {
+          if (auto dim = dyn_cast<AffineDimExpr>(part))
+            dims.insert(dim.getPosition());
+        });
+      return dims;
+    };
+    const std::set<unsigned> all = dimsOf(side.index);
+    struct Step {
+      const Node *node;
+      SmallVector<AffineExpr> index;
+      bool isComputed;
+    };
+    SmallVector<Step> open{{&graph.node(side.source), side.index, false}};
+    Side found;
+    // A side is a few ops; one of many that read each other many times is nobody's prologue.
+    for (int steps = 0; !open.empty(); ++steps) {
+      Step step = open.pop_back_val();
+      if (steps > 64 || step.node->sizes.size() > step.node->rank)
+        return {};
+      if (!step.node->op) {
+        if (dimsOf(step.index) != all)
+          continue; // a scale of rows, columns or groups
+        const int64_t bits = 8 * bytesOf(step.node->elementTypes[0]);
+        auto dim = step.index.empty() ? AffineDimExpr(nullptr)
+                                      : dyn_cast<AffineDimExpr>(step.index.back());
+        if (found.inner >= 0 || !dim || step.node->shape().back() * bits % 128 != 0 ||
+            (!step.isComputed && step.node->elementTypes[0] != type))
+          return {};
+        found = {static_cast<int>(dim.getPosition()), bits,
+                 step.isComputed || step.node->elementTypes[0] != type};
+        continue;
+      }
+      for (const Edge &edge : step.node->operands) {
+        if (!edge.bounds.empty())
+          return {};
+        SmallVector<AffineExpr> index;
+        for (AffineExpr expr : edge.index)
+          index.push_back(expr.replaceDims(step.index));
+        const Node &source = graph.node(edge.source);
+        const bool isNew = llvm::none_of(
+            open, [&](const Step &other) { return other.node == &source && other.index == index; });
+        if (isNew)
+          open.push_back({&source, index, true});
+      }
+    }
+    return found;
+  }
+
   void addProduct(const Node &node, const Box &domain) {
     if (auto types = capacities.matrixFor(node, graph)) {
       int64_t depth = 1;
       for (int64_t size : llvm::drop_begin(node.sizes, node.rank))
         depth *= size;
-      // Which dimension of the product memory is contiguous along; -1 if it is not read as it is.
-      auto innerOf = [&](const Edge &edge, Type type) -> int {
-        const Node &source = graph.node(edge.source);
-        const bool isPlain = !source.op && source.elementTypes[0] == type && !edge.index.empty() &&
-                             source.shape().back() * type.getIntOrFloatBitWidth() % 128 == 0;
-        auto dim = isPlain ? dyn_cast<AffineDimExpr>(edge.index.back()) : AffineDimExpr(nullptr);
-        return dim ? static_cast<int>(dim.getPosition()) : -1;
-      };
-      const int left = innerOf(node.operands[0], types->left);
-      const int right = innerOf(node.operands[1], types->right);
-      needs.product = {depth, *types, left >= 0 && right >= 0 && !types->isTf32,
-                       right >= 0 && right < static_cast<int>(node.rank)};
+      const Side left = sideOf(node.operands[0], types->left);
+      const Side right = sideOf(node.operands[1], types->right);
+      const int kept = right.isComputed ? left.inner : right.inner;
+      needs.product = {depth, *types,
+                       left.inner >= 0 && right.inner >= 0 && !types->isTf32 &&
+                           !(left.isComputed && right.isComputed),
+                       kept >= 0 && kept < static_cast<int>(node.rank)};
+      needs.product->leftComputed = left.isComputed;
+      needs.product->rightComputed = right.isComputed;
+      needs.product->computedBits = left.isComputed ? left.bits : right.bits;
     }
     for (unsigned dim = 0; dim < node.rank; ++dim) {
       const Access &access = domain[dim];

@@ -111,7 +111,11 @@ struct Needs {
     int64_t depth;
     MatrixTypes types;
     bool canCopy;
-    bool columnsInner; // rhs is contiguous along its columns
+    bool columnsInner; // what stays in shared memory is contiguous along its columns
+    /// The side that is computed from an input of so many bits an element, if one is: it goes
+    /// through registers, and on the right the product is computed transposed.
+    bool leftComputed = false, rightComputed = false;
+    int64_t computedBits = 0;
   };
   std::optional<Product> product;
 };

@@ -336,6 +336,56 @@ TEST(Completion, RegistersOfAMatrixInFlightAreWatched) {
   }
 }
 
+/// A left side in registers is read until the product is waited for: registers that come to life
+/// after its last use are others, and writing them disturbs nothing.
+TEST(Completion, ALeftSideInRegistersKeepsThemUntilItsWait) {
+  for (Completion completion : {Completion::eager, Completion::latest}) {
+    auto module = loadText(head + R"(
+.visible .entry k(.param .u64 out) {
+  .reg .b32 %t, %s, %o, %a<4>, %later<4>;
+  .reg .b64 %p, %w, %db;
+  .reg .f32 %f<4>;
+  .reg .pred %one;
+  .shared .align 1024 .b8 tiles[2048];
+  mov.u32 %t, %tid.x;
+  mov.u32 %s, tiles;
+  mad.lo.u32 %o, %t, 16, %s;
+  st.shared.v4.b32 [%o], {0x3c003c00, 0x3c003c00, 0x3c003c00, 0x3c003c00};
+  fence.proxy.async;
+  bar.sync 0;
+  mov.b64 %db, 0x0000001000080000;
+  setp.ne.u32 %one, %t, %t;
+  mov.b32 %a0, 0x3c003c00;
+  mov.b32 %a1, 0x3c003c00;
+  mov.b32 %a2, 0x3c003c00;
+  mov.b32 %a3, 0x3c003c00;
+  wgmma.fence.sync.aligned;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, {%a0, %a1, %a2, %a3}, %db, %one, 1, 1, 0;
+  wgmma.commit_group.sync.aligned;
+  add.u32 %later0, %t, 1;
+  add.u32 %later1, %t, 2;
+  add.u32 %later2, %later0, %later1;
+  add.u32 %later3, %later1, %later2;
+  wgmma.wait_group.sync.aligned 0;
+  ld.param.u64 %p, [out];
+  mul.wide.u32 %w, %t, 16;
+  add.u64 %p, %p, %w;
+  st.global.v4.f32 [%p], {%f0, %f1, %f2, %f3};
+  st.global.b32 [%p], %later3;
+  st.global.f32 [%p], %f0;
+  ret;
+})");
+    std::vector<float> out(512);
+    float *pout = out.data();
+    Log log;
+    Status status =
+        run(*module, "k", {.block = {128, 1, 1}, .completion = completion, .observer = &log}, pout);
+    EXPECT_TRUE(status.isOk()) << status.toString();
+    EXPECT_THAT(log.of("touchInFlight"), ElementsAre());
+    EXPECT_EQ(out, std::vector<float>(512, 16));
+  }
+}
+
 TEST(Completion, PhasesAreToldAsWholeNumbers) {
   auto module = loadText(head + R"(
 .visible .entry k() {

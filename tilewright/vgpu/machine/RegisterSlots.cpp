@@ -198,14 +198,16 @@ std::vector<uint32_t> assignSlots(const ptx::Module &module, const ptx::Function
     for (uint32_t index : *list)
       if (module.variables[index].reg != noIndex)
         isPinned[module.variables[index].reg] = true;
-  // The accumulators of wgmma are the first operand, yet read.
+  // The accumulators of wgmma are the first operand, yet read; a left side in registers is the
+  // second, and read until the product has been waited for, which may be long after its last use.
   if (writesWhatItReads(function))
     for (const Instruction &one : function.instructions)
       if (const Handler handler = ptx::rowOf(one).handler;
           handler == Handler::wgmma || handler == Handler::wgmmaSparse)
-        for (const Operand &element : function.elementsOf(function.operandsOf(one)[0]))
-          if (element.kind == OperandKind::reg)
-            isPinned[element.index] = true;
+        for (size_t operand : {0, 1})
+          for (const Operand &element : function.elementsOf(function.operandsOf(one)[operand]))
+            if (element.kind == OperandKind::reg)
+              isPinned[element.index] = true;
 
   std::vector<uint32_t> order;
   for (uint32_t i = 0; i < slots.size(); ++i)

@@ -94,6 +94,15 @@ func.func @offsets(%m: memref<8x8xf16>, %i: index, %x: !x) {
 // -----
 
 !x = !sm.buffer<4x4xf16, shared, <[4 offset:4] [4 offset]>>
+func.func @dimensions(%m: memref<8x2x8xf16>, %i: index, %x: !x) {
+  // expected-error@below {{needs 2 rising dimensions of a memref of 3, got 0x3}}
+  sm.copy tma %m[%i, %i, %i] to %x dims [0, 3] : memref<8x2x8xf16> to !x
+  return
+}
+
+// -----
+
+!x = !sm.buffer<4x4xf16, shared, <[4 offset:4] [4 offset]>>
 func.func @nowhere(%x: !x) {
   // expected-error@below {{needs a target or a result, one of them}}
   sm.copy ld %x : !x

@@ -82,3 +82,16 @@ sm.kernel @tensor_memory grid [1] inputs 0 warps 5 cluster [2, 1, 1] {
     sm.free %turn : !sm.channel<>
   }
 }
+
+/// A slot's tile of a memref whose middle dimension has one index, read into the registers of wgmma's left side.
+
+!side = !sm.buffer<64x64xi8, shared, <[8 offset:512, 8 offset:64] [64 offset] xor [offset 7:2 to offset 4]>>
+#side = #sm.layout<[4 warp, 2 reg:2, 8 lane:4] [4 reg:8, 2 reg:4, 4 lane, 2 reg]>
+// CHECK-LABEL: func @through_registers
+//       CHECK:   sm.copy tma %{{.*}} to %{{.*}} dims [0, 2] : memref<256x8x128xi8> to !sm.buffer
+//       CHECK:   sm.copy ld %{{.*}} : !sm.buffer<64x64xi8, shared, {{.*}}> -> tensor<64x64xi8
+func.func @through_registers(%m: memref<256x8x128xi8>, %i: index, %x: !side) {
+  sm.copy tma %m[%i, %i, %i] to %x dims [0, 2] : memref<256x8x128xi8> to !side
+  %r = sm.copy ld %x : !side -> tensor<64x64xi8, #side>
+  return
+}

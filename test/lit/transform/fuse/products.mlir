@@ -14,6 +14,33 @@ func.func @bias(%x: tensor<64x32xf16>, %q: tensor<32x16xi8>, %b: tensor<16xf16>)
   return %t : tensor<64x16xf16>
 }
 
+// Scales of groups of the contraction come by way of two reshapes, which go in with what they are between.
+// CHECK-LABEL: @groups
+// CHECK-NEXT: 1 x convert_multiply_reshape_dot_general
+func.func @groups(%x: tensor<64x512xbf16>, %q: tensor<512x32xi4>, %s: tensor<4x32xbf16>) -> tensor<64x32xf32> {
+  %w = stablehlo.convert %q : (tensor<512x32xi4>) -> tensor<512x32xbf16>
+  %g = stablehlo.reshape %w : (tensor<512x32xbf16>) -> tensor<4x128x32xbf16>
+  %b = stablehlo.broadcast_in_dim %s, dims = [0, 2] : (tensor<4x32xbf16>) -> tensor<4x128x32xbf16>
+  %m = stablehlo.multiply %g, %b : tensor<4x128x32xbf16>
+  %f = stablehlo.reshape %m : (tensor<4x128x32xbf16>) -> tensor<512x32xbf16>
+  %d = stablehlo.dot_general %x, %f, contracting_dims = [1] x [0] : (tensor<64x512xbf16>, tensor<512x32xbf16>) -> tensor<64x32xf32>
+  return %d : tensor<64x32xf32>
+}
+
+// Groups of 16 would leave a product's tile 16 deep.
+// CHECK-LABEL: @negative_small_groups
+// CHECK-DAG: 1 x convert_multiply
+// CHECK-DAG: 1 x dot_general: 1 op an op by itself
+func.func @negative_small_groups(%x: tensor<64x512xbf16>, %q: tensor<512x32xi4>, %s: tensor<32x32xbf16>) -> tensor<64x32xf32> {
+  %w = stablehlo.convert %q : (tensor<512x32xi4>) -> tensor<512x32xbf16>
+  %g = stablehlo.reshape %w : (tensor<512x32xbf16>) -> tensor<32x16x32xbf16>
+  %b = stablehlo.broadcast_in_dim %s, dims = [0, 2] : (tensor<32x32xbf16>) -> tensor<32x16x32xbf16>
+  %m = stablehlo.multiply %g, %b : tensor<32x16x32xbf16>
+  %f = stablehlo.reshape %m : (tensor<32x16x32xbf16>) -> tensor<512x32xbf16>
+  %d = stablehlo.dot_general %x, %f, contracting_dims = [1] x [0] : (tensor<64x512xbf16>, tensor<512x32xbf16>) -> tensor<64x32xf32>
+  return %d : tensor<64x32xf32>
+}
+
 // A reduction of the product, an expensive op before it, and a second reader stay outside.
 // CHECK-LABEL: @outside
 // CHECK-DAG: 1 x exponential

@@ -77,8 +77,6 @@ tile.kernel @gemm grid [16, 16] inputs 3 {
 
 // CHECK-LABEL: tile.kernel @negative_rows_not_aligned
 // WHY: negative_rows_not_aligned has no roles: rows of its rhs are 2002 bytes apart, and the copy engine takes multiples of 16
-// CHECK-LABEL: tile.kernel @negative_tf32
-// WHY: negative_tf32 has no roles: f32 is rounded to tf32 on the way to the instruction, which a copy engine does not do
 module attributes {exec.target = #hopper} {
 tile.kernel @negative_rows_not_aligned grid [8, 8] inputs 2 {
 ^bb0(%i: index, %j: index, %a: memref<1024x1024xf16>, %b: memref<1024x1001xf16>, %d: memref<1024x1001xf32>):
@@ -98,21 +96,129 @@ tile.kernel @negative_rows_not_aligned grid [8, 8] inputs 2 {
   }
   tile.store %sum, %d[%i, %j] in_bounds [true, false] : tensor<128x128xf32>, memref<1024x1001xf32>
 }
-tile.kernel @negative_tf32 grid [8, 8] inputs 2 {
-^bb0(%i: index, %j: index, %a: memref<1024x1024xf32>, %b: memref<1024x1024xf32>, %d: memref<1024x1024xf32>):
+}
+
+// -----
+
+#hopper = {kind = "gpu", chip = "sm_90a", processors = 132 : i64, shared_bytes = 232448 : i64, rates = {
+  matrix_unit = "wgmma", products = {f16 = 2048, tf32 = 1024}, matrix_latency = 60, copy_latency = 1000,
+  l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 2, moves_registers = 1}}
+
+/// What is computed on its way goes through registers. On the right the product is computed transposed: bytes that are
+/// contiguous along N are pairs of the instruction's rows, and the accumulator's rows are the result's columns. Scales of
+/// groups are loaded an iteration ahead.
+
+// CHECK-DAG: #[[RAW:.*]] = #sm.layout<[2 cta, 64 offset] [8 offset:512, 8 offset:64] xor [offset 7:2 to offset 4]>
+// CHECK-DAG: #[[PAIRS:.*]] = #sm.layout<[2 cta, 4 warp, 8 lane:4, 2 reg:2] [4 reg:8, 2 reg:4, 4 lane, 2 reg]>
+// CHECK-LABEL: sm.kernel @scaled_rhs
+//       CHECK:   sm.channel depth {{.*}} : <<128x64xi8, shared, #[[RAW]]>, <64x128xf16, shared, {{.*}}>>
+//       CHECK:   sm.role "load"
+//       CHECK:     sm.copy {{ ?}}tma %{{.*}} to %{{.*}}#0 transposed : memref<1024x1024xi8>
+//       CHECK:     sm.copy {{ ?}}tma %{{.*}} to %{{.*}}#1 transposed : memref<1024x1024xf16>
+//       CHECK:   sm.role "math"
+//       CHECK:     tile.load %{{.*}} -> tensor<1x128xf16
+//       CHECK:     sm.mma wgmma
+//       CHECK:     scf.for {{.*}} iter_args(%[[ACC:.*]] = %{{.*}}, %[[SCALE:.*]] = %{{.*}})
+//       CHECK:       %[[NEXT:.*]] = tile.load %{{.*}} -> tensor<1x128xf16
+//       CHECK:       %[[SLOT:.*]]:2 = sm.take
+//       CHECK:       sm.copy {{ ?}}ldmatrix %[[SLOT]]#0 : {{.*}} -> tensor<128x64xi8, #[[PAIRS]]>
+//       CHECK:       tile.view %[[SCALE]]
+//       CHECK:       %[[SIDE:.*]] = tile.view {{.*}} -> tensor<128x64xf16
+//       CHECK:       sm.mma wgmma %[[SIDE]], %[[SLOT]]#1, %[[ACC]] : tensor<128x64xf16, {{.*}}>, !sm.buffer<64x128xf16
+//       CHECK:       scf.yield %{{.*}}, %[[NEXT]]
+//       CHECK:     tile.view {{.*}} -> tensor<128x128xf32
+//       CHECK:     tile.store
+// WHY: scaled_rhs: its left side goes through registers, because it is computed from what is loaded
+
+/// On the left nothing is exchanged; bytes along K are read two by two.
+
+// CHECK-LABEL: sm.kernel @converted_lhs
+//       CHECK:   sm.copy {{ ?}}ld %{{.*}}#0 : !sm.buffer<128x64xf8E4M3FN, shared, {{.*}}> -> tensor<128x64xf8E4M3FN
+
+// CHECK-LABEL: tile.kernel @negative_both_computed
+// WHY: negative_both_computed has no roles: both sides are computed on the way to it, and the instruction takes one from registers
+module attributes {exec.target = #hopper} {
+tile.kernel @scaled_rhs grid [8, 8] inputs 3 {
+^bb0(%i: index, %j: index, %a: memref<1024x1024xf16>, %b: memref<1024x1024xi8>, %scale: memref<16x1024xf16>, %d: memref<1024x1024xf32>):
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c16 = arith.constant 16 : index
+  %m = affine.apply affine_map<(d0) -> (d0 * 128)>(%i)
+  %n = affine.apply affine_map<(d0) -> (d0 * 128)>(%j)
   %zero = tile.map() : () -> tensor<128x128xf32> {
     %cst = arith.constant 0.0 : f32
     tile.yield %cst : f32
   }
   %sum = scf.for %s = %c0 to %c16 step %c1 iter_args(%acc = %zero) -> tensor<128x128xf32> {
-    %x = tile.load %a[%i, %s] : memref<1024x1024xf32> -> tensor<128x32xf32>
-    %y = tile.load %b[%s, %j] : memref<1024x1024xf32> -> tensor<32x128xf32>
-    %p = tile.dot %x, %y, %acc tf32 : tensor<128x32xf32>, tensor<32x128xf32> -> tensor<128x128xf32>
+    %k = affine.apply affine_map<(d0) -> (d0 * 64)>(%s)
+    %x = tile.load %a[%m, %k] : memref<1024x1024xf16> -> tensor<128x64xf16>
+    %q = tile.load %b[%k, %n] : memref<1024x1024xi8> -> tensor<64x128xi8>
+    %f = tile.load %scale[%s, %n] : memref<16x1024xf16> -> tensor<1x128xf16>
+    %w = tile.view %f affine_map<(r, c) -> (0, c)> : tensor<1x128xf16> -> tensor<64x128xf16>
+    %y = tile.map(%q, %w) : (tensor<64x128xi8>, tensor<64x128xf16>) -> tensor<64x128xf16> {
+    ^bb0(%e: i8, %g: f16):
+      %h = arith.sitofp %e : i8 to f16
+      %o = arith.mulf %h, %g : f16
+      tile.yield %o : f16
+    }
+    %p = tile.dot %x, %y, %acc : tensor<128x64xf16>, tensor<64x128xf16> -> tensor<128x128xf32>
     scf.yield %p : tensor<128x128xf32>
   }
-  tile.store %sum, %d[%i, %j] : tensor<128x128xf32>, memref<1024x1024xf32>
+  tile.store %sum, %d[%m, %n] : tensor<128x128xf32>, memref<1024x1024xf32>
+}
+tile.kernel @converted_lhs grid [8, 8] inputs 2 {
+^bb0(%i: index, %j: index, %a: memref<1024x1024xf8E4M3FN>, %b: memref<1024x1024xf16>, %d: memref<1024x1024xf32>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %m = affine.apply affine_map<(d0) -> (d0 * 128)>(%i)
+  %n = affine.apply affine_map<(d0) -> (d0 * 128)>(%j)
+  %zero = tile.map() : () -> tensor<128x128xf32> {
+    %cst = arith.constant 0.0 : f32
+    tile.yield %cst : f32
+  }
+  %sum = scf.for %s = %c0 to %c16 step %c1 iter_args(%acc = %zero) -> tensor<128x128xf32> {
+    %k = affine.apply affine_map<(d0) -> (d0 * 64)>(%s)
+    %q = tile.load %a[%m, %k] : memref<1024x1024xf8E4M3FN> -> tensor<128x64xf8E4M3FN>
+    %x = tile.map(%q) : (tensor<128x64xf8E4M3FN>) -> tensor<128x64xf16> {
+    ^bb0(%e: f8E4M3FN):
+      %h = arith.extf %e : f8E4M3FN to f16
+      tile.yield %h : f16
+    }
+    %y = tile.load %b[%k, %n] : memref<1024x1024xf16> -> tensor<64x128xf16>
+    %p = tile.dot %x, %y, %acc : tensor<128x64xf16>, tensor<64x128xf16> -> tensor<128x128xf32>
+    scf.yield %p : tensor<128x128xf32>
+  }
+  tile.store %sum, %d[%m, %n] : tensor<128x128xf32>, memref<1024x1024xf32>
+}
+tile.kernel @negative_both_computed grid [8, 8] inputs 2 {
+^bb0(%i: index, %j: index, %a: memref<1024x1024xf16>, %b: memref<1024x1024xf16>, %d: memref<1024x1024xf32>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %m = affine.apply affine_map<(d0) -> (d0 * 128)>(%i)
+  %n = affine.apply affine_map<(d0) -> (d0 * 128)>(%j)
+  %zero = tile.map() : () -> tensor<128x128xf32> {
+    %cst = arith.constant 0.0 : f32
+    tile.yield %cst : f32
+  }
+  %sum = scf.for %s = %c0 to %c16 step %c1 iter_args(%acc = %zero) -> tensor<128x128xf32> {
+    %k = affine.apply affine_map<(d0) -> (d0 * 64)>(%s)
+    %x = tile.load %a[%m, %k] : memref<1024x1024xf16> -> tensor<128x64xf16>
+    %y = tile.load %b[%k, %n] : memref<1024x1024xf16> -> tensor<64x128xf16>
+    %xx = tile.map(%x) : (tensor<128x64xf16>) -> tensor<128x64xf16> {
+    ^bb0(%e: f16):
+      %h = arith.negf %e : f16
+      tile.yield %h : f16
+    }
+    %yy = tile.map(%y) : (tensor<64x128xf16>) -> tensor<64x128xf16> {
+    ^bb0(%e: f16):
+      %h = arith.negf %e : f16
+      tile.yield %h : f16
+    }
+    %p = tile.dot %xx, %yy, %acc : tensor<128x64xf16>, tensor<64x128xf16> -> tensor<128x128xf32>
+    scf.yield %p : tensor<128x128xf32>
+  }
+  tile.store %sum, %d[%m, %n] : tensor<128x128xf32>, memref<1024x1024xf32>
 }
 }

@@ -57,20 +57,25 @@ std::optional<KernelEmitter::CopyPlan> KernelEmitter::planCopy(sm::CopyOp copy) 
     return no("is no copy by tma of a matrix from memory to a buffer, which is what the GPU target "
               "takes");
   const sm::Layout &layout = buffer.getLayout().getValue();
-  const int64_t bytes = buffer.getElementType().getIntOrFloatBitWidth() / 8,
-                line = 128 / std::max<int64_t>(bytes, 1);
+  // What is smaller than a byte has one of its own.
+  const int64_t bytes = std::max<int64_t>(1, buffer.getElementType().getIntOrFloatBitWidth() / 8);
   const size_t rank = memoryType.getShape().size();
+  const auto outerDim = size_t(copy.getDims() ? (*copy.getDims())[0] : int64_t(rank) - 2);
+  if (copy.getDims() && copy.getDims()->back() != int64_t(rank) - 1)
+    return no("goes along dimensions of which none is contiguous in memory");
   // The dimension that is contiguous in memory, and the other one.
   const size_t in = copy.getTransposed() ? 0 : 1, out = 1 - in;
   std::optional<BufferDim> inner = readDim(layout.getDims()[in]),
                            outer = readDim(layout.getDims()[out]);
+  const int64_t line = inner && inner->inner * bytes == 64 ? 64 / bytes : 128 / bytes;
   SmallVector<sm::Flip> swizzle;
-  for (unsigned bit = 0; bit < 3; ++bit)
-    swizzle.push_back({Axis::offset, int64_t(Log2_64(uint64_t(line))) + bit, Axis::offset,
-                       int64_t(Log2_64(uint64_t(std::max<int64_t>(16 / bytes, 1)))) + bit});
+  for (unsigned bit = 0; bit < Log2_64(uint64_t(line * bytes / 16)); ++bit)
+    swizzle.push_back({Axis::offset, int64_t(Log2_64(uint64_t(128 / bytes))) + bit, Axis::offset,
+                       int64_t(Log2_64(uint64_t(16 / bytes))) + bit});
   if (!inner || !outer || inner->innerStride != 1 || inner->inner != line ||
       outer->innerStride != line || outer->outer != 1 || layout.getFlips() != ArrayRef(swizzle))
-    return no(concat("fills a buffer that is not of lines of 128 bytes, swizzled: ", layout.str()));
+    return no(
+        concat("fills a buffer that is not of lines of 128 or 64 bytes, swizzled: ", layout.str()));
   CopyPlan plan;
   const int64_t copies = layout.copyCount(Axis::cta);
   if (copies * inner->ctas * outer->ctas != clusterSize() ||
@@ -84,6 +89,7 @@ std::optional<KernelEmitter::CopyPlan> KernelEmitter::planCopy(sm::CopyOp copy) 
   plan.boxes = inner->outer;
   plan.boxBytes = inner->stride * bytes;
   plan.line = line;
+  plan.outer = rank - 1 - outerDim;
 
   plan.innerPerCta = inner->ctas > 1 ? inner->perCta() : 0;
   plan.outerPerCta = outer->ctas > 1 ? outer->perCta() : 0;
@@ -92,10 +98,13 @@ std::optional<KernelEmitter::CopyPlan> KernelEmitter::planCopy(sm::CopyOp copy) 
   map.argument =
       cast<mlir::BlockArgument>(copy.getSource()).getArgNumber() - int64_t(kernel.getGrid().size());
   map.elementType = buffer.getElementType();
+  if (map.elementType.getIntOrFloatBitWidth() < 8)
+    map.elementType = mlir::IntegerType::get(map.elementType.getContext(), 8);
+  map.swizzleBytes = plan.lineBytes = line * bytes;
   int64_t stride = bytes;
   for (size_t dim = rank; dim-- > 0;) {
     map.dims.push_back(memoryType.getShape()[dim]);
-    map.box.push_back(dim == rank - 1 ? line : dim == rank - 2 ? plan.boxRows : 1);
+    map.box.push_back(dim == rank - 1 ? line : dim == outerDim ? plan.boxRows : 1);
     if (dim + 1 < rank)
       map.byteStrides.push_back(stride);
     stride *= memoryType.getShape()[dim];
@@ -109,6 +118,8 @@ std::optional<KernelEmitter::CopyPlan> KernelEmitter::planCopy(sm::CopyOp copy) 
 
 void KernelEmitter::planCopies() {
   kernel.getBody().walk([&](sm::CopyOp copy) {
+    if (copy.getEngine() != sm::Engine::tma)
+      return;
     if (std::optional<CopyPlan> plan = planCopy(copy))
       copyPlans[copy] = *plan;
   });
@@ -116,6 +127,18 @@ void KernelEmitter::planCopies() {
 
 void KernelEmitter::emitCopy(sm::CopyOp copy) {
   IRBuilder<> &ir = b.ir;
+  switch (copy.getEngine()) {
+  case sm::Engine::tma:
+    break;
+  case sm::Engine::cp_async:
+    return emitAsyncCopy(copy);
+  case sm::Engine::ldmatrix:
+  case sm::Engine::ld:
+    return currentRole ? emitSlotLoad(copy) : emitFragment(copy);
+  default:
+    return refuse(copy, concat("is by ", sm::stringifyEngine(copy.getEngine()).str(),
+                               ", which the GPU target does not take yet"));
+  }
   auto found = copyPlans.find(copy);
   if (found == copyPlans.end())
     return; // refused before
@@ -129,13 +152,13 @@ void KernelEmitter::emitCopy(sm::CopyOp copy) {
   if (plan.innerPerCta)
     at[0] = ir.CreateAdd(at[0], ir.CreateMul(rank, i32(plan.innerPerCta)));
   if (plan.outerPerCta)
-    at[1] = ir.CreateAdd(at[1], ir.CreateMul(rank, i32(plan.outerPerCta)));
+    at[plan.outer] = ir.CreateAdd(at[plan.outer], ir.CreateMul(rank, i32(plan.outerPerCta)));
   Value *address = place.address;
   if (plan.isMulticast) {
     // Each CTA brings its share of the rows to all.
     Value *rows = ir.CreateMul(rank, i32(plan.boxRows));
-    at[1] = ir.CreateAdd(at[1], rows);
-    address = ir.CreateAdd(address, ir.CreateMul(rows, i32(128)));
+    at[plan.outer] = ir.CreateAdd(at[plan.outer], rows);
+    address = ir.CreateAdd(address, ir.CreateMul(rows, i32(plan.lineBytes)));
   }
   std::string coordinates;
   for (size_t i = 0; i < at.size(); ++i)

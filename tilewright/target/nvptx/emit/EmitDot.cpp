@@ -33,14 +33,10 @@ StringRef nameOf(mlir::Type type) {
   return type.isF64() ? "f64" : "";
 }
 
-std::optional<Instruction> instructionFor(tile::DotOp dot) {
-  auto element = [](mlir::Value tile) {
-    return cast<mlir::RankedTensorType>(tile.getType()).getElementType();
-  };
-  mlir::Type left = element(dot.getLhs()), right = element(dot.getRhs()),
-             sum = element(dot.getAcc());
-  const std::string a = dot.getTf32() ? "tf32" : nameOf(left).str();
-  const std::string b = dot.getTf32() ? "tf32" : nameOf(right).str();
+std::optional<Instruction> instructionFor(mlir::Type left, mlir::Type right, mlir::Type sum,
+                                          bool isTf32) {
+  const std::string a = isTf32 ? "tf32" : nameOf(left).str();
+  const std::string b = isTf32 ? "tf32" : nameOf(right).str();
   const int64_t bits = left.getIntOrFloatBitWidth();
   const bool isWhole = left.isInteger(8);
   const StringRef c = left.isF64() ? "f64" : isWhole ? "s32" : "f32";
@@ -92,6 +88,18 @@ SmallVector<Value *> KernelEmitter::packFragment(const Tile &tile, ArrayRef<unsi
   const ThreadLayout &threads = threadsOf(type);
   mlir::Type element = type.getElementType();
   SmallVector<Value *> parts;
+  if (wordTiles.contains(value)) {
+    // Words as a fragment's load made them, with zeros where there is nothing to multiply.
+    const unsigned inWord = 32 / element.getIntOrFloatBitWidth();
+    for (size_t first = 0; first < registers.size(); first += inWord) {
+      Value *word = tile[registers[first] / inWord].value;
+      if (isTf32)
+        word = b.ir.CreateIntrinsic(b.ir.getInt32Ty(), Intrinsic::nvvm_f2tf32_rna,
+                                    {b.ir.CreateBitCast(word, b.ir.getFloatTy())});
+      parts.push_back(word);
+    }
+    return parts;
+  }
   for (unsigned reg : registers) {
     Value *part = element.isF64() || isTf32 ? tile[reg].value : b.encode(tile[reg].value, element);
     // Beyond the tile a register holds anything, and here it would be added.
@@ -121,20 +129,43 @@ SmallVector<Value *> KernelEmitter::packFragment(const Tile &tile, ArrayRef<unsi
 }
 
 void KernelEmitter::emitDot(tile::DotOp dot) {
-  std::optional<Instruction> instruction = instructionFor(dot);
-  if (!instruction || dot.getLhsScale())
-    return refuse(dot, "multiplies what no matrix instruction of a warp takes");
-  const Fragments left = fragmentsOf(threadsOf(dot.getLhs().getType()), instruction->a);
-  const Fragments right = fragmentsOf(threadsOf(dot.getRhs().getType()), instruction->b);
-  const Fragments sums = fragmentsOf(threadsOf(dot.getAcc().getType()), instruction->c);
+  if (dot.getLhsScale() ||
+      !multiplyTiles(dot.getLhs(), dot.getRhs(), dot.getAcc(), dot.getResult(), dot.getTf32()))
+    refuse(dot, "multiplies what no matrix instruction of a warp takes");
+}
+
+void KernelEmitter::emitMmaSync(sm::MmaOp mma) {
+  auto lhs = dyn_cast<mlir::RankedTensorType>(mma.getLhs().getType());
+  if (!lhs || !isa<mlir::RankedTensorType>(mma.getRhs().getType()))
+    return refuse(mma, "takes an operand from a buffer, and mma_sync takes registers; copy it with "
+                       "`ldmatrix` or `ld`");
+  if (!multiplyTiles(mma.getLhs(), mma.getRhs(), mma.getAcc(), mma.getResult(),
+                     lhs.getElementType().isF32()))
+    refuse(mma, "multiplies what no matrix instruction of a warp takes");
+}
+
+bool KernelEmitter::multiplyTiles(mlir::Value lhs, mlir::Value rhs, mlir::Value acc,
+                                  mlir::Value result, bool isTf32) {
+  auto element = [](mlir::Value tile) {
+    return cast<mlir::RankedTensorType>(tile.getType()).getElementType();
+  };
+  std::optional<Instruction> instruction =
+      instructionFor(element(lhs), element(rhs), element(result), isTf32);
+  if (!instruction)
+    return false;
+  const Fragments left = fragmentsOf(threadsOf(lhs.getType()), instruction->a);
+  const Fragments right = fragmentsOf(threadsOf(rhs.getType()), instruction->b);
+  const Fragments sums = fragmentsOf(threadsOf(result.getType()), instruction->c);
   std::map<SmallVector<int64_t>, SmallVector<Value *>> words[2];
   for (const auto &[place, registers] : left)
-    words[0][place] = packFragment(tiles[dot.getLhs()], registers, dot.getLhs(), dot.getTf32());
+    words[0][place] = packFragment(tiles[lhs], registers, lhs, isTf32);
   for (const auto &[place, registers] : right)
-    words[1][place] = packFragment(tiles[dot.getRhs()], registers, dot.getRhs(), dot.getTf32());
+    words[1][place] = packFragment(tiles[rhs], registers, rhs, isTf32);
 
-  Tile result = tiles[dot.getAcc()];
-  Type *sumType = result.front().value->getType();
+  Type *sumType = b.computeType(element(result));
+  Tile sum =
+      acc ? tiles[acc]
+          : Tile(threadsOf(result.getType()).registers(), Lanes{Constant::getNullValue(sumType)});
   // Depth outermost, so that instructions that follow each other do not wait for each other.
   std::set<int64_t> depths;
   for (const auto &[place, registers] : left)
@@ -147,13 +178,14 @@ void KernelEmitter::emitDot(tile::DotOp dot) {
       SmallVector<Value *> operands = words[0][atLeft];
       llvm::append_range(operands, words[1][atRight]);
       for (unsigned reg : registers)
-        operands.push_back(result[reg].value);
+        operands.push_back(sum[reg].value);
       Value *made = multiply(instruction->name, operands, words[0][atLeft].size(),
                              words[1][atRight].size(), registers.size(), sumType);
       for (auto [i, reg] : llvm::enumerate(registers))
-        result[reg].value = b.ir.CreateExtractValue(made, static_cast<unsigned>(i));
+        sum[reg].value = b.ir.CreateExtractValue(made, static_cast<unsigned>(i));
     }
-  tiles[dot.getResult()] = std::move(result);
+  tiles[result] = std::move(sum);
+  return true;
 }
 
 /// As text: LLVM has an intrinsic for each combination of shapes and types, and no common form.

@@ -35,7 +35,7 @@ Place KernelEmitter::placeIn(mlir::Value whole, mlir::ValueRange offsets,
     const int64_t stride = strides ? (*strides)[dim] : 1;
     place.strides.push_back(steps[dim] * stride);
     Value *offset = scalars.lookup(offsets[dim]).value;
-    const int64_t divisor = divisorOf(offsets[dim]);
+    const int64_t divisor = sm::divisorOf(offsets[dim]);
     if (divisor != 0) {
       Value *part = b.ir.CreateMul(b.ir.CreateTrunc(offset, word),
                                    ConstantInt::get(word, uint64_t(steps[dim])));

@@ -3,6 +3,7 @@
 #include "tilewright/target/nvptx/emit/KernelEmitter.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/target/nvptx/emit/Wgmma.h"
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -12,17 +13,8 @@ namespace tilewright::nvptx {
 
 using sm::Axis;
 
-namespace {
+namespace wgmma {
 
-/// How a descriptor walks through an operand, in units of 16 bytes where it is a distance.
-struct OperandWalk {
-  bool kInner = true;
-  int64_t lead = 0;  // between lines that go on along M or N, where those are contiguous
-  int64_t step = 0;  // from one instruction's K to the next
-  int64_t block = 0; // from 64 rows to the next
-};
-
-/// Reads the walk from a buffer's layout. `own` is its dimension of M or N.
 std::optional<OperandWalk> walkOf(sm::BufferType buffer, size_t own) {
   const sm::Layout &layout = buffer.getLayout().getValue();
   const int64_t bytes = buffer.getElementType().getIntOrFloatBitWidth() / 8, line = 128 / bytes;
@@ -47,13 +39,6 @@ std::optional<OperandWalk> walkOf(sm::BufferType buffer, size_t own) {
   return walk;
 }
 
-/// The instruction's names for a product of these elements.
-struct Kind {
-  const char *types; // "f32.f16.f16"
-  int64_t depth;     // of one instruction
-  bool hasOrder;     // takes operands contiguous along M or N
-  bool hasSigns;     // takes factors of -1
-};
 std::optional<Kind> kindOf(mlir::Type element, mlir::Type sum) {
   if (element.isF16() && sum.isF32())
     return Kind{"f32.f16.f16", 16, true, true};
@@ -68,10 +53,16 @@ std::optional<Kind> kindOf(mlir::Type element, mlir::Type sum) {
   return std::nullopt;
 }
 
-} // namespace
+} // namespace wgmma
+
+using namespace wgmma;
 
 void KernelEmitter::emitMma(sm::MmaOp mma) {
+  if (isa<mlir::RankedTensorType>(mma.getLhs().getType()))
+    return emitMmaFromRegisters(mma);
   IRBuilder<> &ir = b.ir;
+  if (mma.getAtom() == sm::Atom::mma_sync)
+    return emitMmaSync(mma);
   auto lhs = dyn_cast<sm::BufferType>(mma.getLhs().getType()),
        rhs = dyn_cast<sm::BufferType>(mma.getRhs().getType());
   if (mma.getAtom() != sm::Atom::wgmma || chip.matrix != "wgmma" || !lhs || !rhs)
@@ -160,11 +151,15 @@ void KernelEmitter::emitMma(sm::MmaOp mma) {
     tile.push_back({ir.CreateExtractValue(sum, i)});
   tiles[mma.getResult()] = std::move(tile);
   inFlight.insert(mma.getResult());
+  countProducts(mma, 1);
+}
+
+void KernelEmitter::countProducts(sm::MmaOp mma, int64_t count) {
   // Slots whose readers were issued before this one.
   for (auto &[channel, held] : taken)
     for (size_t i = 0; i < held.size(); ++i)
       if (!reads(mma, channel) || i + 1 < held.size())
-        ++held[i];
+        held[i] += count;
 }
 
 bool KernelEmitter::reads(sm::MmaOp mma, mlir::Value channel) {

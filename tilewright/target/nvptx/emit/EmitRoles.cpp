@@ -53,25 +53,36 @@ void KernelEmitter::declareChannel(sm::ChannelOp op) {
     auto role = user->getParentOfType<sm::RoleOp>();
     if (isa<sm::TakeOp>(user) && !is_contained(state.drainers, role))
       state.drainers.push_back(role);
+    for (mlir::Value buffer : user->getResults())
+      for (mlir::Operation *reader : buffer.getUsers())
+        if (auto copy = dyn_cast<sm::CopyOp>(reader); copy && isFromSlot(copy))
+          state.isReadByThreads = true;
   }
   state.slots = shared.allocate(state.depth * state.slotBytes, 1024, op);
-  state.barriers = shared.allocate(state.depth * 16, 8, op);
+  state.isOwn = kernel.getBody().getOps<sm::RoleOp>().empty();
+  // Accumulators and fragments are planned for all registers; ptxas would rather have more CTAs.
+  if (state.isOwn)
+    function->addFnAttr("nvvm.minctasm", "1");
+  else
+    state.barriers = shared.allocate(state.depth * 16, 8, op);
   channels[op.getResult()] = std::move(state);
 }
 
 void KernelEmitter::initializeChannels() {
   IRBuilder<> &ir = b.ir;
-  if (channels.empty())
+  if (none_of(channels, [](const auto &entry) { return !entry.second.isOwn; }))
     return;
   BasicBlock *initialize = BasicBlock::Create(ir.getContext(), "", function),
              *after = BasicBlock::Create(ir.getContext(), "", function);
   ir.CreateCondBr(ir.CreateICmpEQ(thread, i32(0)), initialize, after);
   ir.SetInsertPoint(initialize);
   for (auto &[value, state] : channels) {
-    // Each group that drains arrives once, in every CTA that fills its slots.
+    // Each group that drains (or each of its warps) arrives once, in every CTA that fills its
+    // slots.
     int64_t arrivals = 0;
     for (sm::RoleOp role : state.drainers)
-      arrivals += (int64_t(role.getWarps()) + groupWarps - 1) / groupWarps;
+      arrivals += state.isReadByThreads ? int64_t(role.getWarps())
+                                        : (int64_t(role.getWarps()) + groupWarps - 1) / groupWarps;
     for (int64_t slot = 0; slot < state.depth; ++slot)
       for (auto [kind, count] : {std::pair<int64_t, int64_t>(0, 1), {1, arrivals * clusterSize()}})
         ir.CreateIntrinsic(
@@ -134,7 +145,7 @@ void KernelEmitter::waitBarrier(Value *barrier, Value *phase, bool isRemote) {
 void KernelEmitter::giveBuffers(mlir::ResultRange results, ChannelState &state, Value *slot) {
   Value *base = b.ir.CreateAdd(sharedAddress(shared.address(state.slots)),
                                b.ir.CreateMul(slot, i32(state.slotBytes)));
-  Value *barrier = barrierOf(state, slot, false);
+  Value *barrier = state.isOwn ? nullptr : barrierOf(state, slot, false);
   for (auto [index, result] : enumerate(results))
     buffers[result] = {b.ir.CreateAdd(base, i32(state.offsets[index])), barrier};
 }
@@ -142,6 +153,8 @@ void KernelEmitter::giveBuffers(mlir::ResultRange results, ChannelState &state, 
 void KernelEmitter::emitAcquire(sm::AcquireOp op) {
   IRBuilder<> &ir = b.ir;
   ChannelState &state = channels[op.getChannel()];
+  if (state.isOwn)
+    return acquireOwn(op, state);
   Cursor &cursor = cursorOf(op.getChannel(), CursorKind::fill);
   Value *slot = ir.CreateLoad(ir.getInt32Ty(), cursor.slot);
   waitBarrier(barrierOf(state, slot, true), ir.CreateLoad(ir.getInt32Ty(), cursor.phase),
@@ -154,6 +167,8 @@ void KernelEmitter::emitAcquire(sm::AcquireOp op) {
 }
 
 void KernelEmitter::emitPublish(sm::PublishOp op) {
+  if (ChannelState &state = channels[op.getChannel()]; state.isOwn)
+    return publishOwn(state);
   // The bytes of the copies complete the phase.
   if (!isa_and_nonnull<sm::RoleOp>(op->getParentOfType<sm::RoleOp>()))
     refuse(op, "is in no role");
@@ -162,6 +177,8 @@ void KernelEmitter::emitPublish(sm::PublishOp op) {
 void KernelEmitter::emitTake(sm::TakeOp op) {
   IRBuilder<> &ir = b.ir;
   ChannelState &state = channels[op.getChannel()];
+  if (state.isOwn)
+    return takeOwn(op, state);
   Cursor &cursor = cursorOf(op.getChannel(), CursorKind::drain);
   Value *slot = ir.CreateLoad(ir.getInt32Ty(), cursor.slot);
   waitBarrier(barrierOf(state, slot, false), ir.CreateLoad(ir.getInt32Ty(), cursor.phase), false);
@@ -172,6 +189,8 @@ void KernelEmitter::emitTake(sm::TakeOp op) {
 
 void KernelEmitter::emitFree(sm::FreeOp op) {
   IRBuilder<> &ir = b.ir;
+  if (ChannelState &state = channels[op.getChannel()]; state.isOwn)
+    return freeOwn(op, state);
   std::deque<int64_t> &held = taken[op.getChannel()];
   if (held.empty())
     return refuse(op, "frees a slot that was not taken");
@@ -182,8 +201,14 @@ void KernelEmitter::emitFree(sm::FreeOp op) {
   ChannelState &state = channels[op.getChannel()];
   Value *barrier = barrierOf(state, ir.CreateLoad(ir.getInt32Ty(), cursor.slot), true);
   advance(cursor, state.depth);
-  // One thread of each group, and a thread for each CTA of the cluster.
-  Value *inGroup = ir.CreateAnd(thread, i32(groupWarps * chip.warpSize - 1));
+  // One thread of each group (or warp), and a thread for each CTA of the cluster. What threads of a
+  // warp have read, they have read when they have met; the engine that writes there next is told by
+  // a fence, because it does not come by the way of the threads.
+  if (state.isReadByThreads)
+    assembly(ir.getVoidTy(), "fence.proxy.async.shared::cta;\nbar.warp.sync 0xffffffff;",
+             "~{memory}", {});
+  const int64_t together = state.isReadByThreads ? 1 : groupWarps;
+  Value *inGroup = ir.CreateAnd(thread, i32(together * chip.warpSize - 1));
   Value *isMine = ir.CreateICmpULT(inGroup, i32(clusterSize()));
   Value *on = ir.CreateZExt(isMine, ir.getInt32Ty());
   if (clusterSize() == 1)
@@ -227,6 +252,7 @@ void KernelEmitter::emitRole(sm::RoleOp role) {
   threadOffsets.clear();
   cursors.clear();
   taken.clear();
+  deferPrologues(role);
   // The copy engine is one thread's; a role with nothing else has no use for the others.
   bool onlyCopies = !role.getBody()
                          .walk([](mlir::Operation *op) {

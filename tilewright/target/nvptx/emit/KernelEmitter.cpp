@@ -243,10 +243,14 @@ void KernelEmitter::emitOps(mlir::Block &block) {
 }
 
 void KernelEmitter::emitOp(mlir::Operation *op) {
+  if (deferred.contains(op))
+    return;
   // A product goes on until somebody but the next product needs it.
   if (!isa<sm::MmaOp, mlir::scf::ForOp>(op))
-    for (mlir::Value operand : op->getOperands())
+    for (mlir::Value operand : op->getOperands()) {
       settle(operand);
+      unpackWords(operand);
+    }
   TypeSwitch<mlir::Operation *>(op)
       .Case([&](tile::LoadOp op) { emitLoad(op); })
       .Case([&](tile::StoreOp op) { emitStore(op); })
@@ -426,6 +430,8 @@ void KernelEmitter::emitFor(mlir::scf::ForOp loop) {
       if (isa<mlir::RankedTensorType>(value.getType()))
         for (Lanes lanes : tiles[value])
           flat.add(lanes);
+      else if (isa<sm::BufferType>(value.getType()))
+        flat.add({buffers[value].address, buffers[value].barrier});
       else
         flat.add(scalars.lookup(value));
     return flat.values;
@@ -445,6 +451,12 @@ void KernelEmitter::emitFor(mlir::scf::ForOp loop) {
         for (Lanes old : Tile(tiles[model]))
           tile.push_back(next(old));
         tiles[value] = std::move(tile);
+        if (wordTiles.contains(model))
+          wordTiles.insert(value);
+      } else if (isa<sm::BufferType>(model.getType())) {
+        const BufferPlace old = buffers[model];
+        Lanes carried = next({old.address, old.barrier});
+        buffers[value] = {carried.value, carried.imag};
       } else {
         scalars[value] = next(scalars.lookup(model));
       }
@@ -483,7 +495,9 @@ void KernelEmitter::emitFor(mlir::scf::ForOp loop) {
   // The iteration before may be reading.
   const bool readBefore = mayBeRead;
   mayBeRead = true;
+  const SmallVector<int64_t> filledBefore = beginOwnLoop(loop);
   emitOps(*loop.getBody());
+  endOwnLoop(loop, filledBefore);
   mayBeRead |= readBefore;
   SmallVector<Value *> yielded = flatten(loop.getBody()->getTerminator()->getOperands());
   Value *next = ir.CreateAdd(iv, step, "", false, true);
@@ -568,63 +582,6 @@ void KernelEmitter::emitIf(mlir::scf::IfOp branch) {
     ++tile;
     tiles[result] = std::move(joined);
   }
-}
-
-// --- Divisibility ---
-
-int64_t KernelEmitter::divisorOf(mlir::AffineExpr expr, mlir::ValueRange operands, unsigned dims) {
-  if (auto constant = dyn_cast<mlir::AffineConstantExpr>(expr))
-    return std::abs(constant.getValue());
-  if (auto dim = dyn_cast<mlir::AffineDimExpr>(expr))
-    return divisorOf(operands[dim.getPosition()]);
-  if (auto symbol = dyn_cast<mlir::AffineSymbolExpr>(expr))
-    return divisorOf(operands[dims + symbol.getPosition()]);
-  auto binary = cast<mlir::AffineBinaryOpExpr>(expr);
-  const int64_t left = divisorOf(binary.getLHS(), operands, dims);
-  const int64_t right = divisorOf(binary.getRHS(), operands, dims);
-  switch (expr.getKind()) {
-  case mlir::AffineExprKind::Add:
-  case mlir::AffineExprKind::Mod: // x mod n is x less a multiple of n
-    return std::gcd(left, right);
-  case mlir::AffineExprKind::Mul:
-    return left * right;
-  case mlir::AffineExprKind::FloorDiv:
-  case mlir::AffineExprKind::CeilDiv:
-    if (isa<mlir::AffineConstantExpr>(binary.getRHS()) && right != 0 && left % right == 0)
-      return left / right;
-    return 1;
-  default:
-    return 1;
-  }
-}
-
-int64_t KernelEmitter::divisorOf(mlir::Value index) {
-  namespace arith = mlir::arith;
-  // Powers of two are what alignment asks for; beyond this one, nothing does.
-  auto bounded = [](int64_t value) { return value == 0 ? 0 : std::gcd(value, int64_t(1) << 20); };
-  if (auto argument = dyn_cast<mlir::BlockArgument>(index)) {
-    auto loop = dyn_cast<mlir::scf::ForOp>(argument.getOwner()->getParentOp());
-    if (loop && loop.getInductionVar() == argument)
-      return std::gcd(divisorOf(loop.getLowerBound()), divisorOf(loop.getStep()));
-    return 1;
-  }
-  mlir::Operation *op = index.getDefiningOp();
-  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    auto value = dyn_cast<mlir::IntegerAttr>(constant.getValue());
-    return value ? bounded(std::abs(value.getInt())) : 1;
-  }
-  if (auto apply = dyn_cast<mlir::affine::AffineApplyOp>(op))
-    return bounded(divisorOf(apply.getAffineMap().getResult(0), apply.getMapOperands(),
-                             apply.getAffineMap().getNumDims()));
-  if (isa<arith::AddIOp, arith::SubIOp>(op))
-    return std::gcd(divisorOf(op->getOperand(0)), divisorOf(op->getOperand(1)));
-  if (isa<arith::MulIOp>(op))
-    return bounded(divisorOf(op->getOperand(0)) * divisorOf(op->getOperand(1)));
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
-    return divisorOf(op->getOperand(0));
-  if (isa<arith::SelectOp>(op))
-    return std::gcd(divisorOf(op->getOperand(1)), divisorOf(op->getOperand(2)));
-  return 1;
 }
 
 } // namespace tilewright::nvptx

@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_TARGET_NVPTX_EMIT_KERNELEMITTER_H
 #define TILEWRIGHT_TARGET_NVPTX_EMIT_KERNELEMITTER_H
 
+#include "tilewright/dialect/sm/IndexFacts.h"
 #include "tilewright/dialect/sm/SmDialect.h"
 #include "tilewright/target/elements/RegionEmitter.h"
 #include "tilewright/target/nvptx/Target.h"
@@ -141,6 +142,10 @@ private:
 
   // --- Products in registers (EmitDot.cpp) ---
   void emitDot(tile::DotOp dot);
+  void emitMmaSync(sm::MmaOp mma);
+  /// Whether there is an instruction for it. Without `acc` the sum starts at zero.
+  bool multiplyTiles(mlir::Value lhs, mlir::Value rhs, mlir::Value acc, mlir::Value result,
+                     bool isTf32);
   /// Registers of one fragment as an instruction takes them: words of 32 bits, or of 64.
   llvm::SmallVector<llvm::Value *> packFragment(const Tile &tile,
                                                 llvm::ArrayRef<unsigned> registers,
@@ -158,11 +163,18 @@ private:
 
   // --- Roles and channels (EmitRoles.cpp) ---
   /// A channel in shared memory: its slots, and for each slot a barrier that says it is full and
-  /// one that says it is empty.
+  /// one that says it is empty. A channel of a kernel without roles has no barriers: the threads
+  /// that fill it drain it, so they count their copies and meet.
   struct ChannelState {
+    bool isOwn = false;
+    int64_t filled = 0;   // of an own one: slots that are published and not taken
+    int64_t held = 0;     // taken and not freed
+    bool isFreed = false; // since threads met last
     int64_t depth = 0, slotBytes = 0;
     llvm::SmallVector<int64_t> offsets; // of the buffers in a slot
     llvm::SmallVector<sm::RoleOp> drainers;
+    /// Threads read its slots themselves, so each warp says when it has.
+    bool isReadByThreads = false;
     SharedMemory::Buffer slots, barriers;
   };
   /// Which slot is next, and the parity of its phase: two variables of a thread.
@@ -189,6 +201,31 @@ private:
   llvm::Value *barrierOf(ChannelState &state, llvm::Value *slot, bool isEmpty);
   void waitBarrier(llvm::Value *barrier, llvm::Value *phase, bool isRemote);
   void giveBuffers(mlir::ResultRange results, ChannelState &state, llvm::Value *slot);
+
+  // --- Channels without roles, copies of threads (EmitAsyncCopies.cpp) ---
+  void acquireOwn(sm::AcquireOp op, ChannelState &state);
+  void publishOwn(ChannelState &state);
+  void takeOwn(sm::TakeOp op, ChannelState &state);
+  void freeOwn(sm::FreeOp op, ChannelState &state);
+  /// What a loop's body must leave as it found it, and what it may not rely on.
+  llvm::SmallVector<int64_t> beginOwnLoop(mlir::scf::ForOp loop);
+  void endOwnLoop(mlir::scf::ForOp loop, llvm::ArrayRef<int64_t> filledBefore);
+  void emitAsyncCopy(sm::CopyOp copy);
+  /// An offset in shared memory, in bytes: a part that differs between threads, and a constant for
+  /// the instruction to add.
+  struct SplitOffset {
+    llvm::Value *varying; // i32
+    int64_t constant;
+  };
+  /// The xor of `bytes[bit]` for each bit of the thread's number that is set, and of `constant`.
+  SplitOffset offsetOfThread(llvm::ArrayRef<int64_t> bytes, int64_t constant);
+  /// Where an element of a buffer is, in bytes.
+  static int64_t byteOf(sm::BufferType buffer, llvm::ArrayRef<int64_t> index);
+
+  // --- Fragments of matrix instructions (EmitFragments.cpp) ---
+  void emitFragment(sm::CopyOp copy);
+  /// Makes elements of words, for ops that know nothing of words.
+  void unpackWords(mlir::Value value);
   llvm::Value *assembly(llvm::Type *result, const llvm::Twine &text, const llvm::Twine &constraints,
                         llvm::ArrayRef<llvm::Value *> operands);
   llvm::Value *sharedAddress(llvm::Value *pointer);
@@ -203,7 +240,8 @@ private:
   /// A copy as boxes: `boxes` of `line` elements by `boxRows` rows.
   struct CopyPlan {
     size_t map = 0;
-    int64_t boxes = 1, boxBytes = 0, boxRows = 0, line = 0;
+    int64_t boxes = 1, boxBytes = 0, boxRows = 0, line = 0, lineBytes = 128;
+    size_t outer = 1; // the coordinate of the rows, counted from the contiguous dimension
     /// Elements that CTAs of the cluster are apart in memory; 0 where they have the same.
     int64_t innerPerCta = 0, outerPerCta = 0;
     bool isMulticast = false;
@@ -216,6 +254,32 @@ private:
   void emitMma(sm::MmaOp mma);
   /// Waits until so many products at most are under way.
   void waitProducts(int64_t left);
+
+  // --- An operand in registers (EmitRegisterOperand.cpp) ---
+  /// Elements of a tile as they came from a slot: words, and where in them each register's element
+  /// is. They are decoded where they are used.
+  struct RawTile {
+    llvm::SmallVector<llvm::Value *> words; // i8, i16 or i32
+    struct Part {
+      unsigned word, bit;
+    };
+    llvm::SmallVector<Part> parts; // by register
+  };
+  /// Whether a copy reads a slot into registers.
+  static bool isFromSlot(sm::CopyOp copy);
+  void emitSlotLoad(sm::CopyOp copy);
+  /// Finds what is computed on the way to products' left sides, which is emitted with them, piece
+  /// by piece.
+  void deferPrologues(sm::RoleOp role);
+  void emitMmaFromRegisters(sm::MmaOp mma);
+  /// One register of a tile that is emitted where it is used. `known` has what was emitted before.
+  using KnownRegisters = std::map<std::pair<const void *, unsigned>, Lanes>;
+  Lanes deferredRegister(mlir::Value value, unsigned reg, RawTile &raw, KnownRegisters &known);
+  /// The register of the slot's tile that a register is computed from.
+  std::optional<unsigned> rawRegister(mlir::Value value, unsigned reg);
+  Lanes decodeRaw(RawTile &raw, unsigned reg, mlir::Type type, KnownRegisters &known);
+  /// Counts products as issued after the slots that they do not read.
+  void countProducts(sm::MmaOp mma, int64_t count);
   /// Waits for a tile that a product is computing.
   void settle(mlir::Value value);
   static bool reads(sm::MmaOp mma, mlir::Value channel);
@@ -227,9 +291,6 @@ private:
   llvm::Value *digitOf(const sm::IndexTerm &term);
   /// Runs `emit` at the end of the first block, where what only depends on the thread belongs.
   llvm::Value *once(llvm::function_ref<llvm::Value *()> emit);
-  /// The largest number that is known to divide an index; 0 if it is zero.
-  int64_t divisorOf(mlir::Value index);
-  int64_t divisorOf(mlir::AffineExpr expr, mlir::ValueRange operands, unsigned dims);
   Lanes poison(mlir::Type type);
   llvm::Value *i32(int64_t value) { return b.ir.getInt32(static_cast<uint32_t>(value)); }
 
@@ -253,6 +314,13 @@ private:
   std::map<std::pair<mlir::Value, unsigned>, Cursor, CompareCursors> cursors;
   llvm::MapVector<mlir::Value, std::deque<int64_t>> taken;
   llvm::DenseSet<mlir::Value> inFlight;
+  /// Tiles that are words of 32 bits with several registers in each, as instructions take them.
+  llvm::DenseSet<mlir::Value> wordTiles;
+  std::map<std::pair<llvm::Value *, std::vector<int64_t>>, llvm::Value *> linearOffsets;
+  llvm::DenseSet<mlir::Operation *> deferred;
+  llvm::DenseMap<mlir::Value, RawTile> rawTiles;
+  /// The registers of a view's source that its result's are, for those that are deferred.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int64_t>> viewRegisters;
   sm::RoleOp currentRole;
   int64_t firstWarp = 0, launchRegisters = 0;
   bool changesRegisters = false;

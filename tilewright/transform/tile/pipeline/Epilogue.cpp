@@ -10,12 +10,6 @@ namespace tilewright::pipeline {
 
 using sm::Layout;
 
-bool isScalar(Operation *op) {
-  auto isTile = [](Type type) { return isa<RankedTensorType>(type); };
-  return op->getNumRegions() == 0 && isPure(op) && llvm::none_of(op->getOperandTypes(), isTile) &&
-         llvm::none_of(op->getResultTypes(), isTile);
-}
-
 Epilogue::Epilogue(const Product &product, const Layout &accumulator) : product(product) {
   scf::ForOp loop = product.loop;
   layouts[loop.getResult(0)] = accumulator;
@@ -154,6 +148,13 @@ static Layout storeLayout(const Layout &layout, RankedTensorType type) {
     return layout;
   SmallVector<Layout::Digits> dims(layout.getDims());
   Layout::Digits &columns = dims.back();
+  // Of a product that was computed transposed, columns are the instruction's rows: eight lanes, and
+  // the eight that follow in another register.
+  if (columns.size() >= 2 && columns.back() == Digit{8, Axis::lane, 4} &&
+      columns[columns.size() - 2] == Digit{2, Axis::reg, 2}) {
+    std::swap(columns.back(), columns[columns.size() - 2]);
+    return Layout(dims, layout.getCopies(), layout.getFlips()).canonical();
+  }
   if (columns.size() < 3)
     return layout;
   const Digit pair = columns[columns.size() - 1], lanes = columns[columns.size() - 2],

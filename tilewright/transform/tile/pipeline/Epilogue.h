@@ -10,9 +10,6 @@
 
 namespace tilewright::pipeline {
 
-/// Whether an op computes scalars from scalars.
-bool isScalar(mlir::Operation *op);
-
 /// Gives each tile behind the product a layout: maps have that of their operands, a view's source
 /// what the view needs of it, a reduction's result what is left. The accumulator's comes first, so
 /// the large tiles stay where they are.

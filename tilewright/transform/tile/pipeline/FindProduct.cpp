@@ -19,69 +19,124 @@ bool isZero(Value value) {
   return matchPattern(yielded, m_AnyZeroFloat()) || matchPattern(yielded, m_Zero());
 }
 
-/// A load, or a transposition of one, whose tile is the last two dimensions of memory.
-std::optional<Operand> operandOf(Value value, scf::ForOp loop, StringRef side,
-                                 std::string &reason) {
-  Operand operand;
-  while (auto view = value.getDefiningOp<tile::ViewOp>()) {
-    // The last two dimensions in either order; sizes of 1 come and go before them.
-    AffineMap map = view.getMap();
-    unsigned dims = map.getNumDims(), results = map.getNumResults();
-    if (dims < 2 || results < 2)
-      break;
-    auto last = dyn_cast<AffineDimExpr>(map.getResult(results - 1));
-    auto before = dyn_cast<AffineDimExpr>(map.getResult(results - 2));
-    auto sourceShape = cast<RankedTensorType>(view.getSource().getType()).getShape();
-    bool unitsBefore =
-        llvm::all_of(sourceShape.drop_back(2), [](int64_t size) { return size == 1; }) &&
-        llvm::all_of(view.getType().getShape().drop_back(2),
-                     [](int64_t size) { return size == 1; });
-    if (!last || !before || !unitsBefore || last == before)
-      break;
-    if (last.getPosition() == dims - 2 && before.getPosition() == dims - 1)
-      operand.transposed = !operand.transposed;
-    else if (last.getPosition() != dims - 1 || before.getPosition() != dims - 2)
-      break;
-    value = view.getSource();
+/// Where a tile stands on the way from memory to the product: its index as a function of the
+/// product's index, and whether a map came in between.
+struct Step {
+  Value value;
+  AffineMap map;
+  bool isMapped;
+};
+
+/// What is loaded on the way to one side. Everything on the way is a load, a view, a map or an
+/// iota.
+struct Loads {
+  SmallVector<Step> found;
+  std::string problem;
+};
+
+Loads loadsOf(Value tile) {
+  Loads loads;
+  auto type = cast<RankedTensorType>(tile.getType());
+  SmallVector<Step> open{
+      {tile,
+       AffineMap::getMultiDimIdentityMap(static_cast<unsigned>(type.getRank()), tile.getContext()),
+       false}};
+  llvm::DenseSet<std::pair<Value, AffineMap>> seen;
+  while (!open.empty() && loads.problem.empty()) {
+    Step step = open.pop_back_val();
+    if (!seen.insert({step.value, step.map}).second)
+      continue;
+    Operation *op = step.value.getDefiningOp();
+    if (auto view = dyn_cast_or_null<tile::ViewOp>(op)) {
+      open.push_back(
+          {view.getSource(), simplifyAffineMap(view.getMap().compose(step.map)), step.isMapped});
+    } else if (auto map = dyn_cast_or_null<tile::MapOp>(op)) {
+      for (Value input : map.getInputs())
+        open.push_back({input, step.map, true});
+    } else if (isa_and_nonnull<tile::LoadOp>(op)) {
+      loads.found.push_back(step);
+    } else if (!isa_and_nonnull<tile::IotaOp>(op)) {
+      loads.problem =
+          op ? llvm::formatv("comes by way of '{0}'", op->getName().getStringRef()).str()
+             : std::string("comes from outside the kernel's loop");
+    }
   }
-  operand.load = value.getDefiningOp<tile::LoadOp>();
-  if (!operand.load || operand.load->getParentOp() != loop) {
-    reason = llvm::formatv("its {0} is not loaded as it is in the loop", side).str();
+  return loads;
+}
+
+/// Which two dimensions of a load's tile are the product's two, in the product's order; the others
+/// have one index. Nothing if the load is another part of it.
+std::optional<std::pair<unsigned, unsigned>> matrixDims(const Step &step, ArrayRef<int64_t> sizes) {
+  auto shape = cast<RankedTensorType>(step.value.getType()).getShape();
+  std::optional<unsigned> at[2];
+  for (auto [dim, expr] : llvm::enumerate(step.map.getResults())) {
+    if (shape[dim] == 1)
+      continue;
+    // What is left of an index within a group is the index, where a group is all there is.
+    AffineExpr index = expr;
+    if (auto rest = dyn_cast<AffineBinaryOpExpr>(expr);
+        rest && rest.getKind() == AffineExprKind::Mod &&
+        cast<AffineConstantExpr>(rest.getRHS()).getValue() == shape[dim])
+      index = rest.getLHS();
+    auto position = dyn_cast<AffineDimExpr>(index);
+    const size_t leading = sizes.size() - 2;
+    if (!position || position.getPosition() < leading ||
+        shape[dim] != sizes[position.getPosition()] || at[position.getPosition() - leading])
+      return std::nullopt;
+    at[position.getPosition() - leading] = static_cast<unsigned>(dim);
+  }
+  if (!at[0] || !at[1])
     return std::nullopt;
+  return std::pair(*at[0], *at[1]);
+}
+
+/// A load of the whole tile, transposed or not, and possibly maps that make the product's operand
+/// of it.
+std::optional<Operand> operandOf(Value tile, scf::ForOp loop, StringRef side, std::string &reason) {
+  auto no = [&](const llvm::Twine &why) {
+    reason = ("its " + side + " " + why).str();
+    return std::nullopt;
+  };
+  auto sizes = cast<RankedTensorType>(tile.getType()).getShape();
+  Loads loads = loadsOf(tile);
+  if (!loads.problem.empty())
+    return no(loads.problem);
+  Operand operand;
+  operand.tile = tile;
+  std::pair<unsigned, unsigned> dims;
+  for (const Step &step : loads.found) {
+    std::optional<std::pair<unsigned, unsigned>> found = matrixDims(step, sizes);
+    auto load = step.value.getDefiningOp<tile::LoadOp>();
+    if (!found || load->getParentOp() != loop)
+      continue;
+    if (operand.load)
+      return no("is made of two tiles of its size");
+    operand.load = load;
+    operand.hasPrologue = step.isMapped;
+    dims = *found;
   }
+  if (!operand.load)
+    return no("is not loaded as one tile of its size in the loop");
   tile::LoadOp load = operand.load;
   auto type = cast<RankedTensorType>(load.getType());
   auto memory = cast<MemRefType>(load.getSource().getType());
-  if (llvm::any_of(type.getShape().drop_back(2), [](int64_t size) { return size != 1; }) ||
-      type.getRank() < 2) {
-    reason = llvm::formatv("its {0} is loaded as a tile of more than two dimensions", side).str();
-    return std::nullopt;
-  }
+  operand.transposed = dims.first > dims.second;
+  operand.outerDim = std::min(dims.first, dims.second);
+  operand.innerDim = std::max(dims.first, dims.second);
+  if (operand.innerDim != memory.getRank() - 1)
+    return no("is not loaded along what is contiguous in memory");
   if (load.getStrides() &&
-      llvm::any_of(*load.getStrides(), [](int64_t stride) { return stride != 1; })) {
-    reason = llvm::formatv("its {0} is loaded with strides", side).str();
-    return std::nullopt;
-  }
+      llvm::any_of(*load.getStrides(), [](int64_t stride) { return stride != 1; }))
+    return no("is loaded with strides");
   if (Value padding = load.getPadding();
-      padding && !matchPattern(padding, m_AnyZeroFloat()) && !matchPattern(padding, m_Zero())) {
-    reason = llvm::formatv("its {0} is padded with something other than zero", side).str();
-    return std::nullopt;
-  }
-  if (memory.getRank() > 5) {
-    reason = llvm::formatv("its {0} has {1} dimensions, and the copy engine takes 5", side,
-                           memory.getRank())
-                 .str();
-    return std::nullopt;
-  }
-  operand.bits = type.getElementTypeBitWidth();
-  int64_t rowBytes = memory.getShape().back() * operand.bits / 8;
-  if (rowBytes % 16 != 0) {
-    reason = llvm::formatv(
-                 "rows of its {0} are {1} bytes apart, and the copy engine takes multiples of 16",
-                 side, rowBytes)
-                 .str();
-    return std::nullopt;
-  }
+      padding && !matchPattern(padding, m_AnyZeroFloat()) && !matchPattern(padding, m_Zero()))
+    return no("is padded with something other than zero");
+  if (memory.getRank() > 5)
+    return no("has " + llvm::Twine(memory.getRank()) + " dimensions, and the copy engine takes 5");
+  if (!type.getElementType().isIntOrFloat())
+    return no("has elements that the copy engine does not take");
+  // What is smaller than a byte has one of its own.
+  operand.bits = std::max<int64_t>(8, type.getElementTypeBitWidth());
   return operand;
 }
 
@@ -100,6 +155,12 @@ std::string typeName(Type type, bool tf32) {
 }
 
 } // namespace
+
+bool isScalar(Operation *op) {
+  auto isTile = [](Type type) { return isa<RankedTensorType>(type); };
+  return op->getNumRegions() == 0 && isPure(op) && llvm::none_of(op->getOperandTypes(), isTile) &&
+         llvm::none_of(op->getResultTypes(), isTile);
+}
 
 std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
   Product product;
@@ -127,12 +188,14 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
     reason = "its loop is not a sum of products from zero";
     return std::nullopt;
   }
-  if (dot.getLhsScale() || dot.getType().getRank() != 2) {
-    reason = "its product has scales or batches";
+  if (dot.getLhsScale() ||
+      llvm::any_of(dot.getType().getShape().drop_back(2), [](int64_t size) { return size != 1; })) {
+    reason = "its product has scales or several batches";
     return std::nullopt;
   }
   for (Operation &op : loop.getBody()->without_terminator())
-    if (!isa<tile::LoadOp, tile::ViewOp, tile::DotOp>(op) && !isPure(&op)) {
+    if (!isa<tile::LoadOp, tile::ViewOp, tile::MapOp, tile::IotaOp, tile::DotOp>(op) &&
+        !isScalar(&op)) {
       reason = llvm::formatv("its loop has a {0} besides the product", op.getName().getStringRef())
                    .str();
       return std::nullopt;
@@ -148,12 +211,33 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
                          rhs = lhs ? operandOf(dot.getRhs(), loop, "rhs", reason) : std::nullopt;
   if (!lhs || !rhs)
     return std::nullopt;
+  if (lhs->hasPrologue && rhs->hasPrologue) {
+    reason = "both sides are computed on the way to it, and the instruction takes one from "
+             "registers";
+    return std::nullopt;
+  }
   product.lhs = *lhs;
   product.rhs = *rhs;
-  product.m = lhsType.getShape()[0];
-  product.k = lhsType.getShape()[1];
-  product.n = rhsType.getShape()[1];
+  product.m = lhsType.getShape().drop_back().back();
+  product.k = lhsType.getShape().back();
+  product.n = rhsType.getShape().back();
+  // Instructions take the left side from registers: the transposed product has it there.
+  if (rhs->hasPrologue) {
+    product.isSwapped = true;
+    std::swap(product.lhs, product.rhs);
+    std::swap(product.m, product.n);
+    product.lhs.transposed = !product.lhs.transposed;
+    product.rhs.transposed = !product.rhs.transposed;
+  }
   return product;
+}
+
+void enterIteration(OpBuilder &b, const Product &product, Value number, IRMapping &scalars) {
+  scf::ForOp loop = product.loop;
+  scalars.map(loop.getInductionVar(), number);
+  for (Operation &op : loop.getBody()->without_terminator())
+    if (isScalar(&op))
+      b.clone(op, scalars);
 }
 
 } // namespace tilewright::pipeline

@@ -26,14 +26,8 @@ struct WarpTile {
   int64_t m, n, warps;
 };
 WarpTile warpTile(const GemmChoice &choice) {
-  // Squares read least: as many warps along a side as keep 64 (or all) of it to each.
-  int64_t alongM = std::max<int64_t>(1, choice.m / 64),
-          alongN = std::max<int64_t>(1, choice.n / 64);
-  while (alongM * alongN > 8)
-    (alongM > alongN ? alongM : alongN) /= 2;
-  while (alongM * alongN < 4 && (choice.m / alongM > 16 || choice.n / alongN > 16))
-    (choice.m / alongM >= choice.n / alongN ? alongM : alongN) *= 2;
-  return {choice.m / alongM, choice.n / alongN, alongM * alongN};
+  WarpGrid grid = warpGrid(choice);
+  return {choice.m / grid.m, choice.n / grid.n, grid.m * grid.n};
 }
 
 /// Cycles between the products of two iterations in which the tensor core has nothing: without
@@ -51,9 +45,17 @@ int64_t stepOverhead(MatrixUnit unit) {
   return 0;
 }
 
-/// Cycles of the tensor core for one iteration, and what holds it up if that is not its own rate.
-int64_t productCycles(const Gemm &gemm, const Machine &machine, const GemmChoice &choice,
-                      bool &sharedBound) {
+/// Instructions of a warp for each element of a left side that it computes: half a load, a
+/// conversion, an operation or two in f32, half a conversion of a pair. Counted in the machine code
+/// of bf16 from f8, which has 3.1, and of s8 and i4 with scales, which have more.
+constexpr double prologueInstructions = 4;
+
+/// Cycles of one iteration's product, and what it is that takes them.
+struct ProductCycles {
+  int64_t cycles;
+  const char *limit;
+};
+ProductCycles productCycles(const Gemm &gemm, const Machine &machine, const GemmChoice &choice) {
   int64_t pair = machine.matrixUnit == MatrixUnit::tcgen05 && choice.clusterM == 2 ? 2 : 1;
   int64_t rate = machine.products.lookup(gemm.type);
   int64_t tensor = ceilDivide(double(choice.m) * choice.n * choice.k, double(rate));
@@ -67,8 +69,17 @@ int64_t productCycles(const Gemm &gemm, const Machine &machine, const GemmChoice
     read = warp.warps * choice.k * (warp.m * gemm.lhsBits + warp.n * gemm.rhsBits) / 8;
   }
   int64_t shared = ceilDivide(read, double(machine.sharedBytesPerCycle));
-  sharedBound = shared > tensor;
-  return std::max(tensor, shared) + stepOverhead(machine.matrixUnit);
+  // Four schedulers issue one instruction of a warp, for 32 elements, in a cycle each.
+  int64_t issue = gemm.lhsInRegisters
+                      ? ceilDivide(double(choice.m) * choice.k * prologueInstructions, 4 * 32)
+                      : 0;
+  ProductCycles product{tensor, "the tensor core"};
+  if (shared > product.cycles)
+    product = {shared, "shared memory"};
+  if (issue > product.cycles)
+    product = {issue, "what is computed on the way to the product"};
+  product.cycles += stepOverhead(machine.matrixUnit);
+  return product;
 }
 
 enum : unsigned { copies, tensor };
@@ -78,13 +89,46 @@ constexpr int64_t reservedBytes = 2048;
 /// Registers of a thread besides its accumulators: addresses, phases, descriptors, and what the
 /// epilogue has at once.
 constexpr int64_t mathRegisters = 56, loadRegisters = 40;
-/// Fragments of both operands for two steps of a warp's product.
-int64_t fragmentRegisters(const Gemm &gemm, const GemmChoice &choice) {
+/// Registers of a thread for a left side that is computed: the side as the instruction takes it,
+/// and as it was read, of which two bytes take a register.
+int64_t prologueRegisters(const Gemm &gemm, const GemmChoice &choice, int64_t groups) {
+  if (!gemm.lhsInRegisters)
+    return 0;
+  int64_t elements = choice.m * choice.k / (128 * groups);
+  return elements * gemm.rhsBits / 32 + elements * std::max<int64_t>(16, gemm.lhsBits) / 32;
+}
+/// Fragments of both operands for two steps of a warp's product: an instruction is 256 bits deep.
+int64_t fragmentRegisters(const GemmChoice &choice) {
   WarpTile warp = warpTile(choice);
-  return 2 * (warp.m * gemm.lhsBits + warp.n * gemm.rhsBits) * 16 / 32 / 32;
+  return 2 * (warp.m + warp.n) * 256 / 32 / 32;
 }
 
 } // namespace
+
+Machine withWarpProducts(Machine machine) {
+  // H100 reaches 63% of its rate with mma.sync ("Benchmarking and Dissecting the Nvidia Hopper GPU
+  // Architecture via Microbenchmarking"). For later chips nothing is published: taken as H100's.
+  int64_t part = machine.matrixUnit == MatrixUnit::mmaSync ? 16
+                 : machine.matrixUnit == MatrixUnit::wgmma ? 10
+                                                           : 5;
+  for (auto &entry : machine.products)
+    entry.second = entry.second * part / 16;
+  machine.matrixUnit = MatrixUnit::mmaSync;
+  machine.cluster = 1;
+  machine.limits.movesRegisters = false;
+  return machine;
+}
+
+WarpGrid warpGrid(const GemmChoice &choice) {
+  // Squares read least: as many warps along a side as keep 64 (or all) of it to each.
+  int64_t alongM = std::max<int64_t>(1, choice.m / 64),
+          alongN = std::max<int64_t>(1, choice.n / 64);
+  while (alongM * alongN > 8)
+    (alongM > alongN ? alongM : alongN) /= 2;
+  while (alongM * alongN < 4 && (choice.m / alongM > 16 || choice.n / alongN > 16))
+    (choice.m / alongM >= choice.n / alongN ? alongM : alongN) *= 2;
+  return {alongM, alongN};
+}
 
 PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const GemmChoice &choice) {
   PipelineProblem problem;
@@ -96,12 +140,10 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
   double l2 = double(machine.l2BytesPerCycle) / machine.processors;
   int64_t lhsCopy = ceilDivide(bytes.lhs / double(choice.clusterN), l2);
   int64_t rhsCopy = ceilDivide(pair ? rhsBytes : bytes.rhs / double(choice.clusterM), l2);
-  bool sharedBound;
-  int64_t product = productCycles(gemm, machine, choice, sharedBound);
+  const auto [product, limit] = productCycles(gemm, machine, choice);
 
   bool roles = machine.matrixUnit != MatrixUnit::mmaSync;
-  problem.loop.units = {{"the way from L2", 1, true},
-                        {sharedBound ? "shared memory" : "the tensor core", 1, roles}};
+  problem.loop.units = {{"the way from L2", 1, true}, {limit, 1, roles}};
   problem.loop.ops = {{"copy of lhs", copies, lhsCopy, machine.copyLatency + lhsCopy},
                       {"copy of rhs", copies, rhsCopy, machine.copyLatency + rhsCopy},
                       {"product", tensor, product, product + machine.matrixLatency}};
@@ -116,7 +158,13 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
   int64_t groups = std::min<int64_t>(2, llvm::divideCeil(choice.m, 64));
   if (machine.matrixUnit == MatrixUnit::wgmma) {
     problem.roles = {{"load", {copies}, 4, loadRegisters, 0, 1},
-                     {"math", {tensor}, 4, mathRegisters, choice.m * choice.n, groups, groups}};
+                     {"math",
+                      {tensor},
+                      4,
+                      mathRegisters + prologueRegisters(gemm, choice, groups),
+                      choice.m * choice.n,
+                      groups,
+                      groups}};
   } else if (machine.matrixUnit == MatrixUnit::tcgen05) {
     // The accumulator is in tensor memory, N columns for each of (at most) two tiles under way.
     problem.roles = {{"load", {copies}, 1, loadRegisters, 0, 1},
@@ -127,7 +175,7 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
     problem.roles = {{"all",
                       {copies, tensor},
                       warp.warps,
-                      mathRegisters + fragmentRegisters(gemm, choice),
+                      mathRegisters + fragmentRegisters(choice),
                       choice.m * choice.n,
                       1}};
   }
@@ -239,6 +287,13 @@ std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, G
                                                   double(bytes.rhs) / choice.clusterM)) /
                                              100)
                                .str());
+  if (gemm.lhsInRegisters)
+    choice.reasons.push_back(
+        llvm::formatv(
+            "its left side goes through registers, because it is computed from what is "
+            "loaded: {0} registers of a thread hold it",
+            prologueRegisters(gemm, choice, std::min<int64_t>(2, llvm::divideCeil(choice.m, 64))))
+            .str());
   if (clusterSize > 1)
     choice.reasons.push_back(
         llvm::formatv("{0} processors share {1} of their tiles, so L2 is read for {2} bytes "
@@ -257,6 +312,15 @@ std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, G
                                            "a wave reads {1} MB from memory",
                                            choice.raster, int64_t(best / choice.waves / 1e6))
                                  .str());
+  if (machine.matrixUnit == MatrixUnit::mmaSync) {
+    WarpGrid grid = warpGrid(choice);
+    choice.reasons.push_back(
+        llvm::formatv("{0} warps in {1} rows and {2} columns multiply {3}x{4} each, so each reads "
+                      "{5} bytes of an iteration's operands",
+                      grid.m * grid.n, grid.m, grid.n, choice.m / grid.m, choice.n / grid.n,
+                      bytes.lhs / grid.m + bytes.rhs / grid.n)
+            .str());
+  }
   llvm::append_range(choice.reasons, plan->reasons);
   return choice;
 }
@@ -266,13 +330,14 @@ std::vector<GemmChoice> rankTiles(const Gemm &gemm, const Machine &machine) {
   std::string reason;
   if (machine.products.lookup(gemm.type) == 0)
     return ranked;
-  int64_t widest = std::max(gemm.lhsBits, gemm.rhsBits);
+  // A left side that is computed is as long as the right one, whatever it is in memory.
+  int64_t widest = gemm.lhsInRegisters ? gemm.rhsBits : std::max(gemm.lhsBits, gemm.rhsBits);
   bool registers = machine.matrixUnit == MatrixUnit::mmaSync;
   llvm::SmallVector<int64_t> sidesM, sidesN, depths;
   if (registers) {
     sidesM = {16, 32, 64, 128, 256};
     sidesN = {16, 32, 64, 128, 256};
-    depths = {64 * 8 / widest, 128 * 8 / widest};
+    depths = {128 * 8 / widest};
   } else if (machine.matrixUnit == MatrixUnit::wgmma) {
     sidesM = {64, 128, 256};
     sidesN = {8, 16, 32, 64, 96, 128, 160, 192, 224, 256};

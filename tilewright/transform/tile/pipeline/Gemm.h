@@ -32,11 +32,18 @@ struct Machine {
   int64_t cluster = 1;
 };
 
+/// The machine as products from registers of a warp see it, which all chips have: what is rounded
+/// on its way to the instruction (tf32) must be in registers.
+Machine withWarpProducts(Machine machine);
+
 /// `m`×`k` times `k`×`n`, `batch` times.
 struct Gemm {
   int64_t m, n, k, batch = 1;
   std::string type = "f16"; // a key of Machine::products
   int64_t lhsBits = 16, rhsBits = 16, resultBits = 16;
+  /// The left side is computed on its way: read from shared memory by the threads, in elements of
+  /// `lhsBits`, and given to the instruction in registers, in elements of `rhsBits`.
+  bool lhsInRegisters = false;
   /// Columns that a tile must be a multiple of: 64 where rows of 128 bytes along N are what is
   /// copied.
   int64_t columnStep = 8;
@@ -59,6 +66,12 @@ struct GemmChoice {
   /// Why it is as fast as it is, in sentences.
   llvm::SmallVector<std::string> reasons = {};
 };
+
+/// Warps along M and along N, for products from registers. Each has one rectangle of the tile.
+struct WarpGrid {
+  int64_t m, n;
+};
+WarpGrid warpGrid(const GemmChoice &choice);
 
 /// The loop of one tile as a problem for `planPipeline`. `choice` has its sizes and its cluster.
 PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const GemmChoice &choice);

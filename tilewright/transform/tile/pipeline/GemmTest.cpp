@@ -57,6 +57,26 @@ TEST(Gemm, SharingColumnsHalvesWhatIsReadOfThem) {
   EXPECT_EQ(gemmProblem(gemm, machine, pair).loop.ops[0].occupancy, 410);
 }
 
+TEST(Gemm, ALeftSideThatIsComputedTakesRegistersAndInstructions) {
+  Machine machine = machineWithRoles();
+  Gemm plain{4096, 4096, 4096}, computed = plain;
+  computed.lhsBits = 8;
+  computed.lhsInRegisters = true;
+  // 64x64 elements for 128 threads: 32 of 16 bits, and 32 bytes that are read two by two.
+  GemmChoice tile{128, 128, 64};
+  EXPECT_EQ(gemmProblem(computed, machine, tile).roles[1].registers,
+            gemmProblem(plain, machine, tile).roles[1].registers + 32);
+  // As many columns as hide what is computed for the rows, else it is what the product waits for.
+  GemmChoice narrow{128, 16, 64};
+  EXPECT_EQ(gemmProblem(computed, machine, narrow).loop.units[1].name,
+            "what is computed on the way to the product");
+  EXPECT_EQ(gemmProblem(computed, machine, tile).loop.units[1].name, "the tensor core");
+  std::vector<GemmChoice> ranked = rankTiles(computed, machine);
+  ASSERT_FALSE(ranked.empty());
+  EXPECT_EQ(ranked.front().k, 64) << "as deep as a line of what stays in shared memory";
+  EXPECT_THAT(explainChoice(computed, machine, ranked), HasSubstr("goes through registers"));
+}
+
 TEST(Gemm, BytesAndNotElementsDecideWhatIsInTheWay) {
   Machine machine = machineWithRoles();
   machine.products["f32"] = 2048; // as fast as f16, so only the bytes differ

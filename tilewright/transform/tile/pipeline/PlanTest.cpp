@@ -135,6 +135,70 @@ TEST(PipelinePlan, MergedLoopRunsAheadOfItself) {
   EXPECT_EQ(findDeadlock(graph), std::nullopt);
 }
 
+/// 128x128x64 of f16 on Ampere: 32,768 bytes and 1,072 cycles for an iteration, all warps do all.
+PipelineProblem ampereGemm(int64_t iterations = 64) {
+  PipelineProblem problem = hopperGemm(iterations);
+  problem.loop.units = {{"the way from L2", 1, true}, {"the tensor core", 1, false}};
+  problem.loop.ops = {{"copy of lhs", copyUnit, 346, 1046},
+                      {"copy of rhs", copyUnit, 346, 1046},
+                      {"product", tensorUnit, 1072, 1105}};
+  problem.loop.dependences = {{0, 2, 1046}, {1, 2, 1046}, {2, 2, 1072, 1}};
+  problem.buffers[0].size = problem.buffers[1].size = 16384;
+  problem.roles = {{"all", {copyUnit, tensorUnit}, 4, 120, 128 * 128, 1}};
+  problem.limits = {166912, 2048, 0, 65536, 255, 1024, false};
+  return problem;
+}
+
+TEST(PipelinePlan, KernelWithoutRolesTakesBeforeItFillsAndIsLive) {
+  PipelineProblem problem = ampereGemm();
+  std::string reason;
+  std::optional<PipelinePlan> plan = planPipeline(problem, reason);
+  ASSERT_TRUE(plan) << reason;
+  // In use from the first copy's start (0) to the end of the product (346 + 1046 + 1105).
+  EXPECT_EQ(plan->channels[0].depth, 3);
+  EXPECT_EQ(plan->channels[0].lag, 0);
+  EXPECT_EQ(plan->threads, 128);
+  EXPECT_EQ(plan->roles[0].registers, 248);
+  EXPECT_EQ(findFault(problem, *plan), std::nullopt);
+
+  auto pointsOf = [](const Segment &segment) {
+    std::vector<Point> points;
+    for (const Action &action : segment.actions)
+      points.push_back(action.point);
+    return points;
+  };
+  ChannelGraph graph = channelGraph(problem, *plan);
+  ASSERT_EQ(graph.roles.size(), 1u);
+  const auto &segments = graph.roles[0].segments;
+  ASSERT_EQ(segments.size(), 3u);
+  EXPECT_EQ(segments[0].times, 2);
+  EXPECT_EQ(pointsOf(segments[0]), (std::vector{Point::acquire, Point::publish}));
+  EXPECT_EQ(segments[1].times, 62);
+  EXPECT_EQ(pointsOf(segments[1]),
+            (std::vector{Point::take, Point::acquire, Point::publish, Point::free}));
+  EXPECT_EQ(segments[2].times, 2);
+  EXPECT_EQ(pointsOf(segments[2]), (std::vector{Point::take, Point::free}));
+  EXPECT_EQ(findDeadlock(graph), std::nullopt);
+
+  // Nothing runs ahead: the first take waits for what comes after it. One slot too few: a slot is
+  // filled before it is free.
+  ChannelGraph late = graph;
+  late.roles[0].segments = {{64, graph.roles[0].segments[1].actions}};
+  EXPECT_THAT(findDeadlock(late).value_or("nothing"), HasSubstr("take"));
+  ChannelGraph shallow = graph;
+  shallow.channels[0].depth = 2;
+  EXPECT_THAT(findDeadlock(shallow).value_or("nothing"), HasSubstr("acquire"));
+}
+
+TEST(PipelinePlan, KernelWithoutRolesAndOneIterationHasOneSlot) {
+  PipelineProblem problem = ampereGemm(1);
+  std::string reason;
+  std::optional<PipelinePlan> plan = planPipeline(problem, reason);
+  ASSERT_TRUE(plan) << reason;
+  EXPECT_EQ(plan->channels[0].depth, 1);
+  EXPECT_EQ(findDeadlock(channelGraph(problem, *plan)), std::nullopt);
+}
+
 TEST(PipelinePlan, EveryDamageToAPlanIsFound) {
   PipelineProblem problem = hopperGemm();
   std::string reason;

@@ -1,6 +1,7 @@
 #include "tilewright/transform/tile/pipeline/RoleKernel.h"
 
 #include "tilewright/transform/tile/pipeline/Epilogue.h"
+#include "tilewright/transform/tile/pipeline/Prologue.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -17,7 +18,8 @@ using sm::Layout;
 /// group's.
 constexpr int64_t groupRows = 64;
 
-Layout accumulatorLayout(int64_t m, int64_t n, int64_t clusterM, int64_t clusterN, int64_t groups) {
+Layout accumulatorLayout(int64_t m, int64_t n, int64_t clusterM, int64_t clusterN, int64_t groups,
+                         bool pairsRows) {
   int64_t perGroup = m / clusterM / groups, perCta = n / clusterN;
   Layout::Digits rows, columns;
   if (clusterM > 1)
@@ -27,8 +29,11 @@ Layout accumulatorLayout(int64_t m, int64_t n, int64_t clusterM, int64_t cluster
   if (perGroup > groupRows)
     rows.push_back({perGroup / groupRows, Axis::reg, perCta / 2});
   rows.push_back({4, Axis::warp, 1});
-  rows.push_back({2, Axis::reg, 2});
-  rows.push_back({8, Axis::lane, 4});
+  const sm::Digit half{2, Axis::reg, 2}, lanes{8, Axis::lane, 4};
+  if (pairsRows)
+    rows.append({lanes, half});
+  else
+    rows.append({half, lanes});
   if (clusterN > 1)
     columns.push_back({clusterN, Axis::cta, 1});
   if (perCta > 8)
@@ -40,8 +45,9 @@ Layout accumulatorLayout(int64_t m, int64_t n, int64_t clusterM, int64_t cluster
 
 Layout operandLayout(int64_t rows, int64_t k, int64_t bits, bool kInner, int64_t clusterOwn,
                      int64_t clusterOther) {
-  const int64_t line = 128 * 8 / bits;
   int64_t perCta = rows / clusterOwn;
+  const int64_t lineBytes = (kInner ? k : perCta) * bits / 8 % 128 == 0 ? 128 : 64;
+  const int64_t line = lineBytes * 8 / bits;
   Layout::Digits own, depth;
   if (clusterOwn > 1)
     own.push_back({clusterOwn, Axis::cta, 1});
@@ -51,6 +57,8 @@ Layout operandLayout(int64_t rows, int64_t k, int64_t bits, bool kInner, int64_t
     if (perCta > 8)
       own.push_back({perCta / 8, Axis::offset, 8 * line});
     own.push_back({8, Axis::offset, line});
+    if (k > line)
+      depth.push_back({k / line, Axis::offset, line * perCta});
     depth.push_back({line, Axis::offset, 1});
   } else {
     if (perCta > line)
@@ -63,15 +71,21 @@ Layout operandLayout(int64_t rows, int64_t k, int64_t bits, bool kInner, int64_t
   llvm::SmallVector<sm::Digit> copies;
   if (clusterOther > 1)
     copies.push_back({clusterOther, Axis::cta, 1});
-  // Bits of the row flip those of the 16 bytes within the line.
+  // Bits above 128 bytes flip those of the 16 bytes within the line.
   llvm::SmallVector<sm::Flip> flips;
-  int64_t row = llvm::Log2_64(line), chunk = llvm::Log2_64(16 * 8 / bits);
-  for (int64_t bit = 0; bit < 3; ++bit)
+  int64_t row = llvm::Log2_64(128 * 8 / bits), chunk = llvm::Log2_64(16 * 8 / bits);
+  for (int64_t bit = 0; bit < llvm::Log2_64(lineBytes / 16); ++bit)
     flips.push_back({Axis::offset, row + bit, Axis::offset, chunk + bit});
   return Layout(llvm::ArrayRef<Layout::Digits>({own, depth}), copies, flips);
 }
 
 namespace {
+
+Layout sumLayout(const Product &product, const GemmChoice &choice) {
+  return accumulatorLayout(choice.m * choice.clusterM, choice.n * choice.clusterN, choice.clusterM,
+                           choice.clusterN, choice.plan.roles[1].groups,
+                           product.lhs.hasPrologue && routeOf(product).pairsRows);
+}
 
 /// Makes the kernel. All that could go wrong was checked before.
 class RoleKernelBuilder {
@@ -105,20 +119,22 @@ private:
   IRMapping scalars;
 
   sm::BufferType bufferType(const Operand &operand, bool isLhs) {
-    auto shape =
-        cast<RankedTensorType>((isLhs ? product.dot.getLhs() : product.dot.getRhs()).getType());
+    tile::LoadOp load = operand.load;
+    Type element = cast<RankedTensorType>(load.getType()).getElementType();
+    SmallVector<int64_t> shape{product.m, product.k};
+    if (!isLhs)
+      shape = {product.k, product.n};
     bool kInner = isLhs != operand.transposed;
-    const int64_t line = 128 * 8 / operand.bits;
     int64_t own = isLhs ? choice.m * choice.clusterM : choice.n * choice.clusterN;
-    Layout layout = operandLayout(own, std::max(product.k, line), operand.bits, kInner,
+    Layout layout = operandLayout(own, choice.k, operand.bits, kInner,
                                   isLhs ? choice.clusterM : choice.clusterN,
                                   isLhs ? choice.clusterN : choice.clusterM);
     if (!isLhs) {
       SmallVector<Layout::Digits> dims{layout.getDims()[1], layout.getDims()[0]};
       layout = Layout(dims, layout.getCopies(), layout.getFlips());
     }
-    return sm::BufferType::get(b.getContext(), shape.getShape(), shape.getElementType(),
-                               sm::Space::shared, sm::LayoutAttr::get(b.getContext(), layout));
+    return sm::BufferType::get(b.getContext(), shape, element, sm::Space::shared,
+                               sm::LayoutAttr::get(b.getContext(), layout));
   }
 
   void makeKernel() {
@@ -150,20 +166,22 @@ private:
     return role;
   }
 
+  /// Which dimensions of memory the operand goes along, where they are not the last two.
+  DenseI64ArrayAttr dimsOf(Operand operand) {
+    const int64_t rank = cast<MemRefType>(operand.load.getSource().getType()).getRank();
+    if (operand.outerDim == rank - 2)
+      return {};
+    return b.getDenseI64ArrayAttr({operand.outerDim, operand.innerDim});
+  }
+
   Value constant(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
 
   void fillLoad(sm::RoleOp role) {
     b.setInsertionPointToStart(&role.getBody().front());
-    scf::ForOp old = product.loop;
-    auto loop =
-        scf::ForOp::create(b, loc, scalars.lookup(old.getLowerBound()),
-                           scalars.lookup(old.getUpperBound()), scalars.lookup(old.getStep()));
+    auto loop = scf::ForOp::create(b, loc, constant(0), constant(product.iterations), constant(1));
     b.setInsertionPointToStart(loop.getBody());
     IRMapping inside = scalars;
-    inside.map(old.getInductionVar(), loop.getInductionVar());
-    for (Operation &op : old.getBody()->without_terminator())
-      if (isScalar(&op))
-        b.clone(op, inside);
+    enterIteration(b, product, loop.getInductionVar(), inside);
     auto slot = sm::AcquireOp::create(b, loc, channel);
     for (auto [operand, isLhs, buffer] :
          {std::tuple(product.lhs, true, 0), {product.rhs, false, 1}}) {
@@ -172,42 +190,85 @@ private:
         offsets.push_back(inside.lookup(offset));
       sm::CopyOp::create(b, operand.load.getLoc(), Type(), sm::Engine::tma,
                          inside.lookup(operand.load.getSource()), offsets, slot.getResult(buffer),
-                         ValueRange(), operand.transposed);
+                         ValueRange(), operand.transposed, dimsOf(operand));
     }
     sm::PublishOp::create(b, loc, channel);
   }
 
   void fillMath(sm::RoleOp role) {
     b.setInsertionPointToStart(&role.getBody().front());
-    int64_t groups = choice.plan.roles[1].groups;
-    Layout layout = accumulatorLayout(choice.m * choice.clusterM, choice.n * choice.clusterN,
-                                      choice.clusterM, choice.clusterN, groups);
-    Type type = sm::withLayout(product.dot.getType(), layout);
+    Layout layout = sumLayout(product, choice);
+    auto sumType = cast<RankedTensorType>(product.dot.getType());
+    Type type = sm::withLayout(
+        RankedTensorType::get({product.m, product.n}, sumType.getElementType()), layout);
     Location dotLoc = product.dot.getLoc();
     bool lags = choice.plan.channels[0].lag != 0;
-    auto multiply = [&](Value acc) -> Value {
+    std::optional<Prologue> prologue;
+    if (product.lhs.hasPrologue) {
+      prologue.emplace(product, choice);
+      prologue->buildBefore(b, scalars);
+    }
+    IRMapping inside;
+    auto enter = [&](Value number) {
+      inside = scalars;
+      if (prologue)
+        enterIteration(b, product, number, inside);
+    };
+    auto multiply = [&](ValueRange loaded, Value acc) -> Value {
       auto slot = sm::TakeOp::create(b, loc, channel);
-      return sm::MmaOp::create(b, dotLoc, type, sm::Atom::wgmma, slot.getResult(0),
-                               slot.getResult(1), acc, Value(), Value())
+      Value left = slot.getResult(0);
+      if (prologue)
+        left = prologue->build(b, left, loaded, inside);
+      return sm::MmaOp::create(b, dotLoc, type, sm::Atom::wgmma, left, slot.getResult(1), acc,
+                               Value(), Value())
           .getResult();
     };
-    Value sum = multiply(Value());
+    enter(constant(0));
+    SmallVector<Value> loaded;
+    if (prologue)
+      loaded = prologue->buildLoads(b, inside);
+    // What an iteration loads past its slot is loaded in the one before.
+    SmallVector<Value> next = loaded;
+    auto loadNext = [&](Value number) {
+      if (loaded.empty())
+        return;
+      IRMapping ahead = scalars;
+      enterIteration(b, product, number, ahead);
+      next = prologue->buildLoads(b, ahead);
+    };
+    if (product.iterations > 1)
+      loadNext(constant(1));
+    Value sum = multiply(loaded, Value());
     if (!lags)
       sm::FreeOp::create(b, loc, channel);
     if (product.iterations > 1) {
-      auto loop = scf::ForOp::create(
-          b, loc, constant(1), scalars.lookup(product.loop.getUpperBound()), constant(1), sum);
+      SmallVector<Value> carried{sum};
+      llvm::append_range(carried, next);
+      auto loop = scf::ForOp::create(b, loc, constant(1), constant(product.iterations), constant(1),
+                                     carried);
       {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToStart(loop.getBody());
-        Value next = multiply(loop.getRegionIterArg(0));
+        enter(loop.getInductionVar());
+        // The last one loads its own again: there is no next.
+        if (!loaded.empty())
+          loadNext(arith::MinSIOp::create(
+              b, loc,
+              arith::AddIOp::create(b, loc, loop.getInductionVar(), constant(1)).getResult(),
+              constant(product.iterations - 1)));
+        SmallVector<Value> results{
+            multiply(loop.getRegionIterArgs().drop_front(), loop.getRegionIterArg(0))};
+        llvm::append_range(results, next);
         sm::FreeOp::create(b, loc, channel);
-        scf::YieldOp::create(b, loc, next);
+        scf::YieldOp::create(b, loc, results);
       }
       sum = loop.getResult(0);
     }
     if (lags)
       sm::FreeOp::create(b, loc, channel);
+    layout = layoutInDot(product, layout);
+    if (AffineMap turn = matrixOfDot(product); !turn.isIdentity())
+      sum = tile::ViewOp::create(b, dotLoc, sm::withLayout(sumType, layout), sum, turn);
     Epilogue epilogue(product, layout);
     epilogue.build(b, sum, scalars);
   }
@@ -216,9 +277,8 @@ private:
 } // namespace
 
 std::optional<std::string> whyNoEpilogue(const Product &product, const GemmChoice &choice) {
-  Layout layout = accumulatorLayout(choice.m * choice.clusterM, choice.n * choice.clusterN,
-                                    choice.clusterM, choice.clusterN, choice.plan.roles[1].groups);
-  return Epilogue(product, layout).problem();
+  Layout layout = sumLayout(product, choice);
+  return Epilogue(product, layoutInDot(product, layout)).problem();
 }
 
 sm::KernelOp makeRoleKernel(const Product &product, const GemmChoice &choice) {

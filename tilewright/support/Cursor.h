@@ -1,6 +1,6 @@
-// Cursor: reads forward through a section that nobody vouches for.
-#ifndef TILEWRIGHT_ARTIFACT_CURSOR_H
-#define TILEWRIGHT_ARTIFACT_CURSOR_H
+// Cursor: reads forward through bytes that nobody vouches for.
+#ifndef TILEWRIGHT_SUPPORT_CURSOR_H
+#define TILEWRIGHT_SUPPORT_CURSOR_H
 
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Status.h"
@@ -10,14 +10,16 @@
 #include <span>
 #include <string_view>
 
-namespace tilewright::artifact {
+namespace tilewright {
 
 /// Remembers its first failure and gives zeros and empty spans from then on, so
 /// that whoever reads many fields looks once, at the end.
 class Cursor {
 public:
-  /// `part` names the section in messages and must outlive the cursor.
-  Cursor(std::span<const std::byte> bytes, std::string_view part) : bytes(bytes), part(part) {}
+  /// `part` names the bytes in messages, "the plan of the executable", and must outlive the
+  /// cursor; failures are of the kind `error`.
+  Cursor(std::span<const std::byte> bytes, std::string_view part, Error error)
+      : bytes(bytes), part(part), error(error) {}
 
   uint64_t number() {
     uint64_t value = 0;
@@ -60,9 +62,8 @@ public:
 
   void fail(std::string what) {
     if (failure.isOk())
-      failure = Status(Error::executableEncoding,
-                       concat("the ", part, " of the executable ", what, ", at byte ", at,
-                              "; compile the program again"));
+      failure =
+          Status(error, concat(part, " ", what, ", at byte ", at, "; compile the program again"));
     at = bytes.size();
   }
   bool failed() const { return !failure.isOk(); }
@@ -77,10 +78,11 @@ public:
 private:
   std::span<const std::byte> bytes;
   std::string_view part;
+  Error error;
   size_t at = 0;
   Status failure;
 };
 
-} // namespace tilewright::artifact
+} // namespace tilewright
 
-#endif // TILEWRIGHT_ARTIFACT_CURSOR_H
+#endif // TILEWRIGHT_SUPPORT_CURSOR_H

@@ -1,0 +1,193 @@
+// Where a run stands still, and the fewest ranks that show why.
+#include "tilewright/collective/plan/Instances.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+namespace tilewright::collective {
+
+/// Every exchange that a rank has issued and that is not complete, with who issued it; by instance.
+std::vector<std::pair<uint32_t, Instances::Issue>> Instances::issues() const {
+  std::vector<std::pair<uint32_t, Issue>> all;
+  for (uint32_t rank = 0; rank < ranks; ++rank)
+    for (size_t lane = 0; lane < lanes; ++lane) {
+      const uint32_t *block = blockOf(rank);
+      const uint32_t first = block[heads + lane];
+      for (uint32_t slot = first; slot != nobody; slot = block[slotAt(slot) + next])
+        all.push_back(
+            {block[slotAt(slot) + instance], {rank, slot, block[slotAt(first) + instance]}});
+    }
+  std::sort(all.begin(), all.end(), [](const auto &a, const auto &b) {
+    return std::pair(a.first, a.second.rank) < std::pair(b.first, b.second.rank);
+  });
+  return all;
+}
+
+PlanIndex Instances::siteOf(const Issue &issue) const { return waitOf(issue, 0).site; }
+
+Wait Instances::waitOf(const Issue &issue, int64_t forRank) const {
+  const Unrolled::Event &begun =
+      programOf(issue.rank).events[blockOf(issue.rank)[slotAt(issue.slot) + event]];
+  return {issue.rank, begun.site, unroller.turns(begun.turns), forRank};
+}
+
+/// The choices that brought a rank to an exchange.
+void Instances::addChoices(Counterexample &result, const Issue &issue) const {
+  const Wait wait = waitOf(issue, 0);
+  size_t loops = 0;
+  for (const auto &[number, arm] : tree.pathOf(tree.plan.sites[wait.site])) {
+    const Guard &guard = tree.plan.guards[number];
+    const bool isLoop = guard.kind == Guard::Kind::loop;
+    if (!guard.isKnown()) {
+      Choice choice{number,
+                    {wait.turns.begin(), wait.turns.begin() + static_cast<ptrdiff_t>(loops)},
+                    tree.coordinates.along(guard.varies, issue.rank),
+                    isLoop ? static_cast<uint32_t>(unroller.turnsOf(number)) : arm};
+      if (std::find(result.choices.begin(), result.choices.end(), choice) == result.choices.end())
+        result.choices.push_back(std::move(choice));
+    }
+    loops += isLoop;
+  }
+}
+
+/// Members that came to the same exchange of their group with different ones.
+std::optional<Counterexample>
+Instances::findMixed(const std::vector<std::pair<uint32_t, Issue>> &all) const {
+  // The first of its group: what came before it fits.
+  for (size_t begin = 0, end; begin < all.size(); begin = end) {
+    for (end = begin; end < all.size() && all[end].first == all[begin].first;)
+      ++end;
+    if (!states[all[begin].first].isMixed)
+      continue;
+    const Issue &one = all[begin].second;
+    for (size_t i = begin + 1; i < end; ++i) {
+      const Issue &other = all[i].second;
+      if (tree.plan.sites[siteOf(one)].meeting == tree.plan.sites[siteOf(other)].meeting)
+        continue;
+      Counterexample result{Counterexample::Reason::differs, {}, {}};
+      result.waits = {waitOf(one, other.rank), waitOf(other, one.rank)};
+      addChoices(result, one);
+      addChoices(result, other);
+      return result;
+    }
+  }
+  return std::nullopt;
+}
+
+/// A member that is at its end and never came.
+std::optional<Counterexample>
+Instances::findMissed(const std::vector<std::pair<uint32_t, Issue>> &all) const {
+  std::optional<Counterexample> found;
+  for (size_t begin = 0, end; begin < all.size(); begin = end) {
+    const uint32_t number = all[begin].first;
+    std::set<uint32_t> came;
+    for (end = begin; end < all.size() && all[end].first == number; ++end)
+      came.insert(all[end].second.rank);
+    const Group &group = groupAt(number);
+    for (uint32_t i = 0; i < group.size; ++i) {
+      const uint32_t member = members[group.first + i];
+      if (came.contains(member) || blockOf(member)[at] < programOf(member).events.size())
+        continue;
+      // Best somebody who waits for this very exchange.
+      for (size_t j = begin; j < end; ++j) {
+        const Issue &issue = all[j].second;
+        const bool isWaiting = blockOf(issue.rank)[waitsFor] == number;
+        if (found && !isWaiting)
+          continue;
+        found = {Counterexample::Reason::missed, {waitOf(issue, member)}, {}};
+        addChoices(*found, issue);
+        if (isWaiting)
+          return found;
+      }
+    }
+  }
+  return found;
+}
+
+/// The shortest circle of "this exchange cannot complete before that one".
+Counterexample Instances::findCircle(const std::vector<std::pair<uint32_t, Issue>> &all) const {
+  // Exchange a waits for b because of a member that has b before a: it waits in b, or b is at the
+  // head of the lane in which a is.
+  struct Edge {
+    uint32_t to;     // a node
+    uint32_t member; // its issue of `to`, in `all`
+  };
+  std::vector<uint32_t> instanceOf;
+  std::unordered_map<uint32_t, uint32_t> nodeOf;
+  std::unordered_map<uint64_t, uint32_t> issueOf; // by rank and instance
+  for (uint32_t i = 0; i < all.size(); ++i) {
+    if (nodeOf.try_emplace(all[i].first, static_cast<uint32_t>(instanceOf.size())).second)
+      instanceOf.push_back(all[i].first);
+    issueOf[uint64_t(all[i].second.rank) << 32 | all[i].first] = i;
+  }
+  std::vector<std::vector<Edge>> edges(instanceOf.size());
+  for (uint32_t node = 0; node < instanceOf.size(); ++node) {
+    const uint32_t number = instanceOf[node];
+    const Group &group = groupAt(number);
+    for (uint32_t i = 0; i < group.size; ++i) {
+      const uint32_t member = members[group.first + i];
+      const auto mine = issueOf.find(uint64_t(member) << 32 | number);
+      const uint32_t before =
+          mine == issueOf.end() ? blockOf(member)[waitsFor] : all[mine->second].second.head;
+      if (before == nobody || before == number)
+        continue;
+      const uint32_t to = nodeOf.at(before);
+      if (std::none_of(edges[node].begin(), edges[node].end(),
+                       [&](const Edge &edge) { return edge.to == to; }))
+        edges[node].push_back({to, issueOf.at(uint64_t(member) << 32 | before)});
+    }
+  }
+  // From each exchange the shortest way back to itself. Two is as short as a circle gets, and a
+  // standstill of many ranks has a short one soon, so the work is bounded.
+  std::vector<Edge> best;
+  std::vector<uint32_t> seen(edges.size(), nobody), queue;
+  std::vector<std::pair<uint32_t, Edge>> cameBy(edges.size());
+  int64_t work = 0;
+  for (uint32_t root = 0; root < edges.size() && best.size() != 2; ++root) {
+    if (!best.empty() && work > 50'000'000)
+      break;
+    queue.assign(1, root);
+    std::vector<uint32_t> depth = {0};
+    bool isFound = false;
+    for (size_t i = 0; i < queue.size() && !isFound; ++i) {
+      if (!best.empty() && depth[i] + 1 >= best.size())
+        break;
+      for (const Edge &edge : edges[queue[i]]) {
+        ++work;
+        if (edge.to == root) {
+          best = {edge};
+          for (uint32_t node = queue[i]; node != root; node = cameBy[node].first)
+            best.push_back(cameBy[node].second);
+          std::reverse(best.begin(), best.end());
+          isFound = true;
+          break;
+        }
+        if (seen[edge.to] == root)
+          continue;
+        seen[edge.to] = root;
+        cameBy[edge.to] = {queue[i], edge};
+        queue.push_back(edge.to);
+        depth.push_back(depth[i] + 1);
+      }
+    }
+  }
+  Counterexample result{Counterexample::Reason::cycle, {}, {}};
+  for (size_t i = 0; i < best.size(); ++i) {
+    const Issue &issue = all[best[i].member].second;
+    result.waits.push_back(waitOf(issue, all[best[(i + 1) % best.size()].member].second.rank));
+    addChoices(result, issue);
+  }
+  return result;
+}
+
+Counterexample Instances::standstill() const {
+  const std::vector<std::pair<uint32_t, Issue>> all = issues();
+  if (std::optional<Counterexample> mixed = findMixed(all))
+    return *mixed;
+  if (std::optional<Counterexample> missed = findMissed(all))
+    return *missed;
+  return findCircle(all);
+}
+
+} // namespace tilewright::collective

@@ -1,0 +1,103 @@
+#include "tilewright/transform/distribute/RankMesh.h"
+
+#include "tilewright/dialect/sdy/SdyDialect.h"
+#include "tilewright/support/Concat.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace tilewright::distribute {
+
+static constexpr llvm::StringLiteral meshAttr = "exec.mesh";
+
+int64_t RankMesh::ranks() const {
+  int64_t count = 1;
+  for (const Axis &axis : axes)
+    count *= axis.size;
+  return count;
+}
+
+AxisBits RankMesh::proper() const {
+  AxisBits bits = 0;
+  for (size_t i = 0; i < axes.size(); ++i)
+    if (axes[i].size > 1)
+      bits |= AxisBits(1) << i;
+  return bits;
+}
+
+/// The mesh of the program, if it has one for its partitions.
+static RankMesh meshOfProgram(ModuleOp module, int64_t partitions) {
+  RankMesh found;
+  for (auto op : module.getOps<sdy::MeshOp>()) {
+    sdy::MeshAttr mesh = op.getMesh();
+    RankMesh one;
+    for (sdy::MeshAxisAttr axis : mesh.getAxes())
+      one.axes.push_back({axis.getName().str(), axis.getSize()});
+    one.order.assign(mesh.getDeviceIds().begin(), mesh.getDeviceIds().end());
+    if (one.ranks() == partitions && one.axes.size() > found.axes.size() && one.axes.size() < 16)
+      found = std::move(one);
+  }
+  return found;
+}
+
+Status chooseMesh(ModuleOp module, std::vector<RankMesh::Axis> wanted, int64_t replicas,
+                  int64_t partitions) {
+  RankMesh mesh;
+  mesh.axes = std::move(wanted);
+  if (!mesh.axes.empty()) {
+    if (mesh.ranks() != replicas * partitions) {
+      std::string text;
+      for (const RankMesh::Axis &axis : mesh.axes)
+        text += concat(text.empty() ? "" : ",", axis.name, "=", axis.size);
+      return Status(Error::commMesh,
+                    concat("the mesh ", text, " has ", mesh.ranks(),
+                           " ranks, and the program is for ", replicas, " replicas of ", partitions,
+                           " partitions (mhlo.num_replicas, mhlo.num_partitions)"));
+    }
+  } else {
+    mesh = meshOfProgram(module, partitions);
+    if (mesh.axes.empty() && partitions > 1)
+      mesh.axes = {{"partition", partitions}};
+    if (replicas > 1) {
+      mesh.axes.insert(mesh.axes.begin(), {"replica", replicas});
+      const std::vector<int64_t> one = std::move(mesh.order);
+      mesh.order.clear();
+      for (int64_t replica = 0; replica < replicas; ++replica)
+        for (int64_t partition : one)
+          mesh.order.push_back(replica * partitions + partition);
+    }
+  }
+  Builder builder(module.getContext());
+  SmallVector<Attribute> names;
+  SmallVector<int64_t> sizes;
+  for (const RankMesh::Axis &axis : mesh.axes) {
+    names.push_back(builder.getStringAttr(axis.name));
+    sizes.push_back(axis.size);
+  }
+  module->setAttr(meshAttr,
+                  builder.getDictionaryAttr(
+                      {builder.getNamedAttr("names", builder.getArrayAttr(names)),
+                       builder.getNamedAttr("order", builder.getDenseI64ArrayAttr(mesh.order)),
+                       builder.getNamedAttr("sizes", builder.getDenseI64ArrayAttr(sizes))}));
+  return Status();
+}
+
+RankMesh meshOf(ModuleOp module) {
+  RankMesh mesh;
+  auto attribute = module->getAttrOfType<DictionaryAttr>(meshAttr);
+  if (!attribute)
+    return mesh;
+  auto names = attribute.getAs<ArrayAttr>("names");
+  auto sizes = attribute.getAs<DenseI64ArrayAttr>("sizes");
+  auto order = attribute.getAs<DenseI64ArrayAttr>("order");
+  if (!names || !sizes || names.size() != static_cast<size_t>(sizes.size()))
+    return mesh;
+  for (auto [name, size] : llvm::zip_equal(names, sizes.asArrayRef()))
+    mesh.axes.push_back({cast<StringAttr>(name).str(), size});
+  if (order)
+    mesh.order.assign(order.asArrayRef().begin(), order.asArrayRef().end());
+  return mesh;
+}
+
+} // namespace tilewright::distribute

@@ -1,0 +1,245 @@
+#include "tilewright/transform/distribute/RankScalars.h"
+
+#include "tilewright/dialect/stablehlo/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/CollectiveOps.h"
+#include "tilewright/dialect/stablehlo/CreationOps.h"
+#include "tilewright/dialect/stablehlo/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/IndexingOps.h"
+#include "tilewright/dialect/stablehlo/UnaryOps.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Matchers.h"
+
+#include <algorithm>
+#include <optional>
+
+using namespace mlir;
+
+namespace tilewright::distribute {
+
+RankPlaces::RankPlaces(const RankMesh &mesh)
+    : mesh(mesh), total(mesh.ranks()), strides(mesh.axes.size(), 1) {
+  for (size_t i = strides.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * mesh.axes[i].size;
+  placeOf.resize(static_cast<size_t>(total));
+  rankAt.resize(static_cast<size_t>(total));
+  for (size_t place = 0; place < rankAt.size(); ++place) {
+    rankAt[place] = mesh.order.empty() ? static_cast<int64_t>(place) : mesh.order[place];
+    placeOf[static_cast<size_t>(rankAt[place])] = static_cast<int64_t>(place);
+  }
+}
+
+size_t RankPlaces::along(AxisBits axes, int64_t rank) const {
+  const int64_t place = placeOf[static_cast<size_t>(rank)];
+  int64_t index = 0;
+  for (size_t i = 0; i < strides.size(); ++i)
+    if (axes >> i & 1)
+      index = index * mesh.axes[i].size + place / strides[i] % mesh.axes[i].size;
+  return static_cast<size_t>(index);
+}
+
+size_t RankPlaces::count(AxisBits axes) const {
+  int64_t count = 1;
+  for (size_t i = 0; i < strides.size(); ++i)
+    if (axes >> i & 1)
+      count *= mesh.axes[i].size;
+  return static_cast<size_t>(count);
+}
+
+AxisBits RankPlaces::variesOf(const std::vector<int64_t> &table) const {
+  AxisBits bits = 0;
+  if (table.size() == 1)
+    return bits;
+  for (size_t axis = 0; axis < strides.size(); ++axis)
+    for (int64_t place = 0; place < total; ++place) {
+      // The neighbour before it on the axis.
+      if (place / strides[axis] % mesh.axes[axis].size == 0)
+        continue;
+      const int64_t here = rankAt[static_cast<size_t>(place)],
+                    before = rankAt[static_cast<size_t>(place - strides[axis])];
+      if (table[static_cast<size_t>(here)] != table[static_cast<size_t>(before)]) {
+        bits |= AxisBits(1) << axis;
+        break;
+      }
+    }
+  return bits;
+}
+
+GroupFacts RankPlaces::factsOf(const interpret::RankGroups &groups) const {
+  GroupFacts facts;
+  std::vector<int64_t> groupOf(static_cast<size_t>(total), -1);
+  bool coversAll = true;
+  for (size_t i = 0; i < groups.size(); ++i)
+    for (int64_t rank : groups[i])
+      groupOf[static_cast<size_t>(rank)] = static_cast<int64_t>(i);
+  coversAll = std::find(groupOf.begin(), groupOf.end(), -1) == groupOf.end();
+  facts.varies = variesOf(groupOf);
+  if (!coversAll || groups.size() != count(facts.varies))
+    return facts;
+  const AxisBits within = mesh.proper() & ~facts.varies;
+  facts.isAligned = std::all_of(groups.begin(), groups.end(), [&](const auto &group) {
+    if (group.size() != groups[0].size())
+      return false;
+    for (size_t i = 0; i < group.size(); ++i)
+      if (along(within, group[i]) != along(within, groups[0][i]))
+        return false;
+    return true;
+  });
+  return facts;
+}
+
+const std::vector<int64_t> *RankScalars::find(Value value) const {
+  auto found = tables.find(value);
+  return found == tables.end() ? nullptr : &found->second;
+}
+
+AxisBits RankScalars::varies(Value value) const {
+  const Table *table = find(value);
+  return table ? places.variesOf(*table) : 0;
+}
+
+/// An integer or boolean, and how to bring a number into its range.
+static IntegerType integerOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape() || tensor.getNumElements() != 1)
+    return {};
+  auto integer = dyn_cast<IntegerType>(tensor.getElementType());
+  return integer && integer.getWidth() <= 32 ? integer : IntegerType();
+}
+static int64_t wrapped(int64_t value, IntegerType type) {
+  const unsigned width = type.getWidth();
+  const auto bits = static_cast<uint64_t>(value) & ((uint64_t(1) << width) - 1);
+  if (type.isUnsigned() || width == 1)
+    return static_cast<int64_t>(bits);
+  return static_cast<int64_t>(bits << (64 - width)) >> (64 - width);
+}
+
+bool RankScalars::visit(Operation *op) {
+  if (op->getNumResults() != 1)
+    return false;
+  IntegerType type = integerOf(op->getResult(0).getType());
+  if (!type)
+    return false;
+  Table table;
+  if (isa<stablehlo::PartitionIdOp, stablehlo::ReplicaIdOp>(op)) {
+    const bool isPartition = isa<stablehlo::PartitionIdOp>(op);
+    for (int64_t rank = 0; rank < places.ranks(); ++rank)
+      table.push_back(isPartition ? rank % grid.partitions : rank / grid.partitions);
+  } else if (DenseIntElementsAttr constant; matchPattern(op, m_Constant(&constant))) {
+    const APInt value = *constant.value_begin<APInt>();
+    table = {type.isUnsigned() || type.getWidth() == 1 ? static_cast<int64_t>(value.getZExtValue())
+                                                       : value.getSExtValue()};
+  } else if (!visitSlice(op, table) && !visitElementwise(op, table)) {
+    // A loop is visited more than once, and what it counts is not known.
+    tables.erase(op->getResult(0));
+    return false;
+  }
+  for (int64_t &value : table)
+    value = wrapped(value, type);
+  tables[op->getResult(0)] = std::move(table);
+  return true;
+}
+
+/// An element of a constant table, at a known place.
+bool RankScalars::visitSlice(Operation *op, Table &into) const {
+  auto slice = dyn_cast<stablehlo::DynamicSliceOp>(op);
+  if (!slice || op->getNumOperands() != 2)
+    return false;
+  DenseIntElementsAttr constant;
+  const Table *index = find(op->getOperand(1));
+  if (!index || !matchPattern(op->getOperand(0), m_Constant(&constant)))
+    return false;
+  std::vector<int64_t> values;
+  for (const APInt &value : constant.getValues<APInt>())
+    values.push_back(value.getSExtValue());
+  for (int64_t at : *index)
+    into.push_back(values[static_cast<size_t>(
+        std::clamp<int64_t>(at, 0, static_cast<int64_t>(values.size()) - 1))]);
+  return true;
+}
+
+/// One number of the operands' numbers; nothing if it has no meaning we know.
+static std::optional<int64_t> compute(Operation *op, ArrayRef<int64_t> in) {
+  if (isa<stablehlo::ConvertOp>(op)) {
+    auto to =
+        cast<IntegerType>(cast<RankedTensorType>(op->getResult(0).getType()).getElementType());
+    return to.getWidth() == 1 ? int64_t(in[0] != 0) : in[0];
+  }
+  if (isa<stablehlo::ReshapeOp, stablehlo::BroadcastInDimOp>(op))
+    return in[0];
+  if (isa<stablehlo::NotOp>(op))
+    return ~in[0];
+  if (isa<stablehlo::NegateOp>(op))
+    return -in[0];
+  if (isa<stablehlo::AddOp>(op))
+    // Of booleans the sum is the disjunction.
+    return op->getResult(0).getType() == op->getOperand(0).getType() &&
+                   cast<RankedTensorType>(op->getResult(0).getType()).getElementType().isInteger(1)
+               ? (in[0] | in[1])
+               : in[0] + in[1];
+  if (isa<stablehlo::SubtractOp>(op))
+    return in[0] - in[1];
+  if (isa<stablehlo::MultiplyOp>(op))
+    return in[0] * in[1];
+  if (isa<stablehlo::DivideOp>(op))
+    return in[1] == 0 ? std::nullopt : std::optional(in[0] / in[1]);
+  if (isa<stablehlo::RemainderOp>(op))
+    return in[1] == 0 ? std::nullopt : std::optional(in[0] % in[1]);
+  if (isa<stablehlo::MinimumOp>(op))
+    return std::min(in[0], in[1]);
+  if (isa<stablehlo::MaximumOp>(op))
+    return std::max(in[0], in[1]);
+  if (isa<stablehlo::AndOp>(op))
+    return in[0] & in[1];
+  if (isa<stablehlo::OrOp>(op))
+    return in[0] | in[1];
+  if (isa<stablehlo::XorOp>(op))
+    return in[0] ^ in[1];
+  if (isa<stablehlo::SelectOp>(op))
+    return in[0] ? in[1] : in[2];
+  if (isa<stablehlo::ClampOp>(op))
+    return std::min(std::max(in[1], in[0]), in[2]);
+  if (auto compare = dyn_cast<stablehlo::CompareOp>(op)) {
+    switch (compare.getComparisonDirection()) {
+    case stablehlo::ComparisonDirection::EQ:
+      return in[0] == in[1];
+    case stablehlo::ComparisonDirection::NE:
+      return in[0] != in[1];
+    case stablehlo::ComparisonDirection::LT:
+      return in[0] < in[1];
+    case stablehlo::ComparisonDirection::LE:
+      return in[0] <= in[1];
+    case stablehlo::ComparisonDirection::GT:
+      return in[0] > in[1];
+    case stablehlo::ComparisonDirection::GE:
+      return in[0] >= in[1];
+    }
+  }
+  return std::nullopt;
+}
+
+bool RankScalars::visitElementwise(Operation *op, Table &into) const {
+  SmallVector<const Table *, 3> operands;
+  size_t size = 1;
+  if (op->getNumOperands() == 0 || op->getNumOperands() > 3 || op->getNumRegions() > 0)
+    return false;
+  for (Value operand : op->getOperands()) {
+    const Table *table = find(operand);
+    if (!table || !integerOf(operand.getType()))
+      return false;
+    operands.push_back(table);
+    size = std::max(size, table->size());
+  }
+  SmallVector<int64_t, 3> in(operands.size());
+  for (size_t i = 0; i < size; ++i) {
+    for (auto [value, table] : llvm::zip_equal(in, operands))
+      value = (*table)[table->size() == 1 ? 0 : i];
+    std::optional<int64_t> out = compute(op, in);
+    if (!out)
+      return false;
+    into.push_back(*out);
+  }
+  return true;
+}
+
+} // namespace tilewright::distribute

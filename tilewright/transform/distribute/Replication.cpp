@@ -1,0 +1,243 @@
+#include "tilewright/transform/distribute/Replication.h"
+
+#include "tilewright/dialect/sdy/SdyDialect.h"
+#include "tilewright/dialect/stablehlo/CallOps.h"
+#include "tilewright/dialect/stablehlo/CollectiveOps.h"
+#include "tilewright/dialect/stablehlo/ControlFlowOps.h"
+#include "tilewright/interpret/RankGroups.h"
+#include "tilewright/transform/distribute/RankScalars.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace tilewright::distribute {
+
+static constexpr llvm::StringLiteral variesAttr = "exec.varies", choicesAttr = "exec.choices";
+
+static bool isCollective(Operation *op) {
+  return isa<stablehlo::AllReduceOp, stablehlo::AllGatherOp, stablehlo::ReduceScatterOp,
+             stablehlo::AllToAllOp, stablehlo::CollectivePermuteOp,
+             stablehlo::CollectiveBroadcastOp, stablehlo::CrossReplicaSumOp>(op);
+}
+
+static bool hasCollective(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        return isCollective(inner) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+namespace {
+
+class Analysis {
+public:
+  Analysis(ModuleOp module, const RankMesh &mesh)
+      : module(module), mesh(mesh), places(mesh), all(mesh.proper()),
+        grid(interpret::rankGridOf(module)), scalars(places, grid) {}
+
+  void run(func::FuncOp function) {
+    for (BlockArgument argument : function.getArguments())
+      varies[argument] = ofParameter(function, argument.getArgNumber());
+    visit(function.front());
+    function.walk([&](Operation *op) { mark(op); });
+  }
+
+private:
+  AxisBits of(Value value) const {
+    auto found = varies.find(value);
+    return found == varies.end() ? 0 : found->second;
+  }
+  bool join(Value value, AxisBits bits) {
+    AxisBits &known = varies[value];
+    const bool changes = (known | bits) != known;
+    known |= bits;
+    return changes;
+  }
+
+  AxisBits named(StringRef name) const {
+    for (size_t i = 0; i < mesh.axes.size(); ++i)
+      if (mesh.axes[i].name == name)
+        return (AxisBits(1) << i) & all;
+    return all; // an axis of another mesh
+  }
+
+  AxisBits ofParameter(func::FuncOp function, unsigned number) const {
+    DictionaryAttr attributes = function.getArgAttrDict(number);
+    AxisBits bits = 0;
+    auto same =
+        attributes ? attributes.getAs<BoolAttr>("mhlo.is_same_data_across_replicas") : BoolAttr();
+    if (grid.replicas > 1 && !(same && same.getValue()))
+      bits |= mesh.axes.front().name == "replica" ? (AxisBits(1) & all) : all;
+    if (!attributes)
+      return bits;
+    if (auto sharding = attributes.getAs<sdy::TensorShardingAttr>("sdy.sharding")) {
+      for (sdy::DimensionShardingAttr dimension : sharding.getDimShardings())
+        for (sdy::AxisRefAttr axis : dimension.getAxes())
+          bits |= named(axis.getName());
+      return bits;
+    }
+    if (auto text = attributes.getAs<StringAttr>("mhlo.sharding"))
+      return text.getValue() == "{replicated}" ? bits : all;
+    return attributes.get("exec.sharding") ? all : bits;
+  }
+
+  /// What a result depends on if it is nothing special: everything that goes in.
+  AxisBits ofInputs(Operation *op) const {
+    AxisBits bits = 0;
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        bits |= of(operand);
+    });
+    return bits;
+  }
+
+  AxisBits ofCollective(Operation *op) const {
+    const AxisBits in = ofInputs(op);
+    Result<interpret::RankGroups> groups = interpret::rankGroupsOf(op, grid);
+    if (!groups.isOk() || isa<stablehlo::CollectivePermuteOp>(op))
+      return all;
+    const GroupFacts facts = places.factsOf(*groups);
+    const bool isMember = isa<stablehlo::ReduceScatterOp, stablehlo::AllToAllOp>(op);
+    if (isMember)
+      return facts.isAligned ? in | (all & ~facts.varies) : all;
+    return facts.isAligned ? in & facts.varies : facts.varies;
+  }
+
+  void visit(Block &block) {
+    for (Operation &op : block)
+      visit(&op);
+  }
+
+  void visit(Operation *op) {
+    if (auto loop = dyn_cast<stablehlo::WhileOp>(op))
+      return visitLoop(loop);
+    if (isa<stablehlo::IfOp, stablehlo::CaseOp>(op))
+      return visitBranch(op);
+    if (op->getNumResults() == 0)
+      return;
+    if (isCollective(op)) {
+      const AxisBits bits = ofCollective(op);
+      for (Value result : op->getResults())
+        join(result, bits);
+      return;
+    }
+    if (isa<stablehlo::OptimizationBarrierOp>(op) && op->getNumOperands() == op->getNumResults()) {
+      for (auto [operand, result] : llvm::zip_equal(op->getOperands(), op->getResults()))
+        join(result, of(operand));
+      return;
+    }
+    if (scalars.visit(op)) {
+      join(op->getResult(0), scalars.varies(op->getResult(0)));
+      return;
+    }
+    const AxisBits bits = isFromOutside(op) || hasCollective(op) ? all : ofInputs(op);
+    for (Value result : op->getResults())
+      join(result, bits);
+  }
+
+  static bool isFromOutside(Operation *op) {
+    if (auto call = dyn_cast<stablehlo::CustomCallOp>(op))
+      return call.getHasSideEffect();
+    // Whoever has an effect of its own may get from it what it likes.
+    return op->getNumRegions() == 0 && !isMemoryEffectFree(op);
+  }
+
+  void visitLoop(stablehlo::WhileOp loop) {
+    Block &condition = loop.getCond().front(), &body = loop.getBody().front();
+    Operation *test = condition.getTerminator(), *next = body.getTerminator();
+    for (unsigned i = 0; i < loop->getNumOperands(); ++i) {
+      join(condition.getArgument(i), of(loop->getOperand(i)));
+      join(body.getArgument(i), of(loop->getOperand(i)));
+    }
+    // Bits only come, so this ends after as many rounds as there are values.
+    for (bool changes = true; changes;) {
+      changes = false;
+      visit(condition);
+      const AxisBits turns = of(test->getOperand(0));
+      visit(body);
+      for (unsigned i = 0; i < loop->getNumOperands(); ++i) {
+        // Who turns more often ends with something else.
+        changes |= join(condition.getArgument(i), of(next->getOperand(i)));
+        changes |= join(body.getArgument(i), of(next->getOperand(i)));
+        join(loop.getResult(i), of(condition.getArgument(i)) | turns);
+      }
+    }
+  }
+
+  void visitBranch(Operation *op) {
+    const AxisBits choice = of(op->getOperand(0));
+    for (Region &region : op->getRegions()) {
+      visit(region.front());
+      for (auto [result, value] :
+           llvm::zip_equal(op->getResults(), region.front().getTerminator()->getOperands()))
+        join(result, of(value) | choice);
+    }
+  }
+
+  void mark(Operation *op) {
+    auto loop = dyn_cast<stablehlo::WhileOp>(op);
+    if (!loop && !isa<stablehlo::IfOp, stablehlo::CaseOp>(op))
+      return;
+    if (!hasCollective(op))
+      return;
+    Builder builder(op->getContext());
+    Value decides =
+        loop ? loop.getCond().front().getTerminator()->getOperand(0) : op->getOperand(0);
+    AxisBits bits = of(decides);
+    if (const std::vector<int64_t> *table = loop ? nullptr : scalars.find(decides)) {
+      bits = scalars.varies(decides);
+      const auto regions = static_cast<int64_t>(op->getNumRegions());
+      SmallVector<int64_t> choices(places.count(bits));
+      for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
+        const int64_t value = (*table)[table->size() == 1 ? 0 : static_cast<size_t>(rank)];
+        choices[places.along(bits, rank)] =
+            isa<stablehlo::IfOp>(op) ? (value != 0 ? 0 : 1)
+                                     : (value < 0 || value >= regions ? regions - 1 : value);
+      }
+      op->setAttr(choicesAttr, builder.getDenseI64ArrayAttr(choices));
+    }
+    SmallVector<int64_t> axes;
+    for (size_t i = 0; i < mesh.axes.size(); ++i)
+      if (bits >> i & 1)
+        axes.push_back(static_cast<int64_t>(i));
+    op->setAttr(variesAttr, builder.getDenseI64ArrayAttr(axes));
+  }
+
+  ModuleOp module;
+  const RankMesh &mesh;
+  const RankPlaces places;
+  const AxisBits all;
+  const interpret::RankGrid grid;
+  RankScalars scalars;
+  llvm::DenseMap<Value, AxisBits> varies;
+};
+
+} // namespace
+
+void markControl(ModuleOp module) {
+  const RankMesh mesh = meshOf(module);
+  if (mesh.ranks() == 1)
+    return;
+  if (auto main = module.lookupSymbol<func::FuncOp>("main"))
+    Analysis(module, mesh).run(main);
+}
+
+ControlFacts factsOf(Operation *op, const RankMesh &mesh) {
+  ControlFacts facts;
+  auto axes = op->getAttrOfType<DenseI64ArrayAttr>(variesAttr);
+  if (!axes) {
+    facts.varies = mesh.proper();
+    return facts;
+  }
+  for (int64_t axis : axes.asArrayRef())
+    facts.varies |= AxisBits(1) << axis;
+  if (auto choices = op->getAttrOfType<DenseI64ArrayAttr>(choicesAttr))
+    facts.choices.assign(choices.asArrayRef().begin(), choices.asArrayRef().end());
+  return facts;
+}
+
+} // namespace tilewright::distribute

@@ -1,0 +1,368 @@
+#include "tilewright/transform/tile/pipeline/PipelinedKernel.h"
+
+#include "tilewright/dialect/sm/Atoms.h"
+#include "tilewright/dialect/sm/IndexFacts.h"
+#include "tilewright/transform/tile/pipeline/Epilogue.h"
+#include "tilewright/transform/tile/pipeline/Prologue.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tilewright::pipeline {
+
+using sm::Axis;
+using sm::Layout;
+
+/// Rows and columns of the sum of one instruction, and bits of its depth.
+constexpr int64_t atomM = 16, atomN = 8, atomBits = 256;
+
+Layout warpSumLayout(int64_t m, int64_t n, WarpGrid grid) {
+  const int64_t blocksM = m / grid.m / atomM, blocksN = n / grid.n / atomN;
+  const Layout::Digits rows = {{grid.m, Axis::warp, grid.n}, {blocksM, Axis::reg, blocksN * 4}},
+                       columns = {{grid.n, Axis::warp, 1}, {blocksN, Axis::reg, 4}};
+  const Layout blocks(llvm::ArrayRef<Layout::Digits>({rows, columns}));
+  Layout::Digits innerRows = {{2, Axis::reg, 2}, {8, Axis::lane, 4}},
+                 innerColumns = {{4, Axis::lane, 1}, {2, Axis::reg, 1}};
+  llvm::SmallVector<Layout::Digits> dims(blocks.getDims());
+  dims[0].append(innerRows.begin(), innerRows.end());
+  dims[1].append(innerColumns.begin(), innerColumns.end());
+  return Layout(dims).canonical();
+}
+
+Layout warpOperandLayout(int64_t own, int64_t bits, bool isLhs, WarpGrid grid) {
+  const int64_t packed = 32 / bits, along = isLhs ? grid.m : grid.n;
+  const int64_t atomOwn = isLhs ? atomM : atomN, perAtom = (isLhs ? 4 : 2) * packed;
+  Layout::Digits side = {{along, Axis::warp, isLhs ? grid.n : 1},
+                         {own / along / atomOwn, Axis::reg, perAtom}};
+  if (isLhs)
+    side.push_back({2, Axis::reg, packed});
+  side.push_back({8, Axis::lane, 4});
+  const Layout::Digits depth = {
+      {2, Axis::reg, perAtom / 2}, {4, Axis::lane, 1}, {packed, Axis::reg, 1}};
+  const sm::Digit copies{isLhs ? grid.n : grid.m, Axis::warp, isLhs ? 1 : grid.n};
+  return Layout(llvm::ArrayRef<Layout::Digits>({side, depth}), copies).canonical();
+}
+
+Layout linesLayout(int64_t own, int64_t k, int64_t bits, bool kInner) {
+  const int64_t inner = kInner ? k : own, outer = kInner ? own : k;
+  const int64_t line = std::min<int64_t>(inner, 128 * 8 / bits);
+  Layout::Digits lines, rows;
+  if (inner > line)
+    lines.push_back({inner / line, Axis::offset, outer * line});
+  lines.push_back({line, Axis::offset, 1});
+  // Bits of the row's address beyond 128 bytes flip those of the 16 bytes within the line: eight
+  // rows of a stored matrix. Four rows of eight words are 32 bytes each.
+  const int64_t unit = bits == 32 && !kInner ? 32 : 16;
+  const int64_t from = llvm::Log2_64(128 * 8 / bits), to = llvm::Log2_64(unit * 8 / bits);
+  llvm::SmallVector<sm::Flip> flips;
+  int64_t turn = 1; // rows after which the swizzle repeats
+  for (int64_t bit = 0; (unit << bit) < line * bits / 8; ++bit) {
+    if ((int64_t(1) << (from + bit)) >= outer * line)
+      break;
+    flips.push_back({Axis::offset, from + bit, Axis::offset, to + bit});
+    turn = (int64_t(1) << (from + bit + 1)) / line;
+  }
+  if (outer > turn)
+    rows.push_back({outer / turn, Axis::offset, turn * line});
+  if (turn > 1)
+    rows.push_back({turn, Axis::offset, line});
+  const Layout::Digits &side = kInner ? rows : lines, &depth = kInner ? lines : rows;
+  return Layout(llvm::ArrayRef<Layout::Digits>({side, depth}), {}, flips).canonical();
+}
+
+namespace {
+
+int64_t powerOfTwo(int64_t size) { return int64_t(llvm::PowerOf2Ceil(uint64_t(size))); }
+
+/// A layout with its two dimensions exchanged.
+Layout exchanged(const Layout &layout) {
+  llvm::SmallVector<Layout::Digits> dims{layout.getDims()[1], layout.getDims()[0]};
+  return Layout(dims, layout.getCopies(), layout.getFlips());
+}
+
+/// Makes the kernel: fills what runs ahead, then an iteration for each slot, then what is left. All
+/// that could go wrong was checked before.
+class PipelinedKernelBuilder {
+public:
+  PipelinedKernelBuilder(const Product &product, const GemmChoice &choice)
+      : product(product), choice(choice), b(product.kernel), loc(b.getUnknownLoc()),
+        grid(warpGrid(choice)), bits(product.lhs.bits), depth(atomBits / bits),
+        ahead(choice.plan.channels[0].depth - 1) {
+    loc = this->product.kernel.getLoc();
+  }
+
+  sm::KernelOp build() {
+    makeKernel();
+    const int64_t iterations = product.iterations;
+    for (int64_t step = 0; step < std::max<int64_t>(ahead, 1); ++step)
+      fill(constant(step));
+    State state = first();
+    if (ahead > 0) {
+      auto loop = scf::ForOp::create(b, loc, constant(0), constant(iterations - ahead), constant(1),
+                                     state.values());
+      {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToStart(loop.getBody());
+        Value later = affine::AffineApplyOp::create(
+            b, loc, AffineMap::get(1, 0, b.getAffineDimExpr(0) + ahead),
+            ValueRange(loop.getInductionVar()));
+        State next = iterate(State(loop.getRegionIterArgs()), later, true);
+        scf::YieldOp::create(b, loc, next.values());
+      }
+      state = State(loop.getResults());
+    }
+    const int64_t rest = std::max<int64_t>(ahead, 1);
+    for (int64_t step = 0; step < rest; ++step)
+      state = iterate(state, Value(), step + 1 < rest);
+    Layout layout = layoutInDot(product, sumLayout());
+    Value sum = state.sum;
+    if (AffineMap turn = matrixOfDot(product); !turn.isIdentity())
+      sum = tile::ViewOp::create(b, loc, sm::withLayout(product.dot.getType(), layout), sum, turn);
+    Epilogue epilogue(product, layout);
+    epilogue.build(b, sum, scalars);
+    tile::YieldOp::create(b, loc);
+    product.kernel->erase();
+    return kernel;
+  }
+
+private:
+  /// What one iteration gives the next: the sum, the fragments of its first step, and its slot.
+  struct State {
+    Value sum, lhs, rhs, lhsBuffer, rhsBuffer;
+    State() = default;
+    explicit State(ValueRange all)
+        : sum(all[0]), lhs(all[1]), rhs(all[2]), lhsBuffer(all[3]), rhsBuffer(all[4]) {}
+    SmallVector<Value> values() const { return {sum, lhs, rhs, lhsBuffer, rhsBuffer}; }
+  };
+
+  Product product; // ops are handles
+  const GemmChoice &choice;
+  OpBuilder b;
+  Location loc;
+  const WarpGrid grid;
+  const int64_t bits, depth, ahead;
+  sm::KernelOp kernel;
+  sm::ChannelOp channel;
+  /// Of the old kernel's arguments and scalars.
+  IRMapping scalars;
+  llvm::DenseMap<int64_t, Value> constants;
+
+  Layout sumLayout() const { return warpSumLayout(choice.m, choice.n, grid); }
+  /// One for each number, at the start.
+  Value constant(int64_t value) {
+    Value &known = constants[value];
+    if (!known) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(&kernel.getBlock());
+      known = arith::ConstantIndexOp::create(b, loc, value);
+    }
+    return known;
+  }
+  const Operand &operand(bool isLhs) const { return isLhs ? product.lhs : product.rhs; }
+  bool kInner(bool isLhs) const { return isLhs != operand(isLhs).transposed; }
+  Type element(bool isLhs) {
+    tile::LoadOp load = operand(isLhs).load;
+    return cast<RankedTensorType>(load.getType()).getElementType();
+  }
+  Type sumType() {
+    Type of = cast<RankedTensorType>(product.dot.getType()).getElementType();
+    return sm::withLayout(RankedTensorType::get({product.m, product.n}, of), sumLayout());
+  }
+
+  sm::BufferType bufferType(bool isLhs) {
+    Layout layout = linesLayout(isLhs ? choice.m : choice.n, choice.k, bits, kInner(isLhs));
+    SmallVector<int64_t> shape{isLhs ? product.m : product.n, choice.k};
+    if (!isLhs) {
+      layout = exchanged(layout);
+      std::swap(shape[0], shape[1]);
+    }
+    return sm::BufferType::get(b.getContext(), shape, element(isLhs), sm::Space::shared,
+                               sm::LayoutAttr::get(b.getContext(), layout));
+  }
+
+  void makeKernel() {
+    tile::KernelOp old = product.kernel;
+    kernel =
+        sm::KernelOp::create(b, loc, old.getSymNameAttr(), old.getGridAttr(),
+                             old.getNumInputsAttr(), b.getI64IntegerAttr(choice.plan.threads / 32),
+                             DenseI64ArrayAttr(), StringAttr(), IntegerAttr());
+    Block *block = b.createBlock(&kernel.getBody());
+    for (BlockArgument argument : old.getBlock().getArguments())
+      scalars.map(argument, block->addArgument(argument.getType(), argument.getLoc()));
+    b.setInsertionPointToStart(block);
+    for (Operation &op : old.getBlock().without_terminator())
+      if (isScalar(&op))
+        b.clone(op, scalars);
+    auto type = sm::ChannelType::get(b.getContext(), {bufferType(true), bufferType(false)});
+    channel = sm::ChannelOp::create(b, loc, type, choice.plan.channels[0].depth);
+  }
+
+  /// Which dimensions of memory the operand goes along, where they are not the last two.
+  DenseI64ArrayAttr dimsOf(Operand operand) {
+    const int64_t rank = cast<MemRefType>(operand.load.getSource().getType()).getRank();
+    if (operand.outerDim == rank - 2)
+      return {};
+    return b.getDenseI64ArrayAttr({operand.outerDim, operand.innerDim});
+  }
+
+  /// Starts the copies of an iteration.
+  void fill(Value step) {
+    IRMapping inside = scalars;
+    enterIteration(b, product, step, inside);
+    auto slot = sm::AcquireOp::create(b, loc, channel);
+    for (bool isLhs : {true, false}) {
+      tile::LoadOp load = operand(isLhs).load;
+      SmallVector<Value> offsets;
+      for (Value offset : load.getOffsets())
+        offsets.push_back(inside.lookup(offset));
+      sm::CopyOp::create(b, load.getLoc(), Type(), sm::Engine::cp_async,
+                         inside.lookup(load.getSource()), offsets, slot.getResult(isLhs ? 0 : 1),
+                         ValueRange(), operand(isLhs).transposed, dimsOf(operand(isLhs)));
+    }
+    sm::PublishOp::create(b, loc, channel);
+  }
+
+  /// The fragments of one step of an iteration.
+  Value fragment(Value buffer, bool isLhs, int64_t step) {
+    Layout layout = warpOperandLayout(isLhs ? choice.m : choice.n, bits, isLhs, grid);
+    SmallVector<int64_t> shape{isLhs ? product.m : product.n, depth};
+    SmallVector<Value> offsets{constant(0), constant(step * depth)};
+    if (!isLhs) {
+      layout = exchanged(layout);
+      std::swap(shape[0], shape[1]);
+      std::swap(offsets[0], offsets[1]);
+    }
+    Type type = sm::withLayout(RankedTensorType::get(shape, element(isLhs)), layout);
+    // What instructions want four bytes of along K is turned by ldmatrix in 16 bits only.
+    auto engine = bits == 32 && !kInner(isLhs) ? sm::Engine::ld : sm::Engine::ldmatrix;
+    tile::LoadOp load = operand(isLhs).load;
+    return sm::CopyOp::create(b, load.getLoc(), type, engine, buffer, offsets, Value(),
+                              ValueRange(), false, DenseI64ArrayAttr())
+        .getResult();
+  }
+
+  /// Waits for the oldest slot and loads its first fragments.
+  void takeInto(State &state) {
+    auto slot = sm::TakeOp::create(b, loc, channel);
+    state.lhsBuffer = slot.getResult(0);
+    state.rhsBuffer = slot.getResult(1);
+    state.lhs = fragment(state.lhsBuffer, true, 0);
+    state.rhs = fragment(state.rhsBuffer, false, 0);
+  }
+
+  State first() {
+    State state;
+    tile::MapOp zero = cast<tile::MapOp>(product.loop.getInitArgs()[0].getDefiningOp());
+    Operation *made = b.clone(*zero.getOperation());
+    made->getResult(0).setType(sumType());
+    state.sum = made->getResult(0);
+    takeInto(state);
+    return state;
+  }
+
+  /// One iteration: while a step multiplies, the fragments of the next one are loaded, for the last
+  /// step those of the next iteration. `later` is the iteration whose copies are started.
+  State iterate(const State &state, Value later, bool hasNext) {
+    if (later)
+      fill(later);
+    const int64_t steps = choice.k / depth;
+    State next = state;
+    Value lhs = state.lhs, rhs = state.rhs;
+    Type type = sumType();
+    for (int64_t step = 0; step < steps; ++step) {
+      Value nextLhs, nextRhs;
+      if (step + 1 < steps) {
+        nextLhs = fragment(state.lhsBuffer, true, step + 1);
+        nextRhs = fragment(state.rhsBuffer, false, step + 1);
+      } else {
+        // All of the slot is in registers.
+        sm::FreeOp::create(b, loc, channel);
+        if (hasNext)
+          takeInto(next);
+      }
+      next.sum = sm::MmaOp::create(b, product.dot.getLoc(), type, sm::Atom::mma_sync, lhs, rhs,
+                                   next.sum, Value(), Value())
+                     .getResult();
+      lhs = nextLhs;
+      rhs = nextRhs;
+    }
+    return next;
+  }
+};
+
+/// Bytes that one piece of a copy can have: what rows and offsets are multiples of.
+int64_t pieceBytes(const Operand &operand) {
+  tile::LoadOp load = operand.load;
+  auto memory = cast<MemRefType>(load.getSource().getType());
+  const int64_t bytes = operand.bits / 8;
+  int64_t piece = 16;
+  while (piece > 1 && (memory.getShape().back() * bytes % piece != 0 ||
+                       sm::divisorOf(load.getOffsets().back()) * bytes % piece != 0))
+    piece /= 2;
+  return piece;
+}
+
+} // namespace
+
+std::optional<GemmChoice> choosePipelined(const Product &product, const Gemm &gemm,
+                                          const Machine &machine, std::string &reason) {
+  const int64_t bits = product.lhs.bits, depth = atomBits / bits;
+  if (product.lhs.hasPrologue) {
+    reason = llvm::formatv("its {0} is computed on its way from memory",
+                           product.isSwapped ? "rhs" : "lhs")
+                 .str();
+    return std::nullopt;
+  }
+  for (auto [operand, side] : {std::pair(product.lhs, "lhs"), {product.rhs, "rhs"}}) {
+    if (int64_t piece = pieceBytes(operand); piece < 4) {
+      reason = llvm::formatv("its {0} comes in pieces of {1} bytes that lie together and aligned, "
+                             "and a copy takes 4, 8 or 16",
+                             side, piece)
+                   .str();
+      return std::nullopt;
+    }
+  }
+  if (bits == 8 && (product.lhs.transposed || !product.rhs.transposed)) {
+    reason = llvm::formatv("matrix instructions of {0} want both operands contiguous along K",
+                           product.type)
+                 .str();
+    return std::nullopt;
+  }
+  GemmChoice choice;
+  choice.m = std::max<int64_t>(atomM, powerOfTwo(product.m));
+  choice.n = std::max<int64_t>(2 * atomN, powerOfTwo(product.n));
+  choice.k = std::max<int64_t>(depth, powerOfTwo(product.k));
+  // What is beyond the tile is multiplied as well, and must be zero: beyond memory it is.
+  if (choice.k != product.k && (product.iterations > 1 || gemm.k > product.k)) {
+    reason = llvm::formatv("its tile is {0} deep, and instructions take powers of two from {1} on",
+                           product.k, depth)
+                 .str();
+    return std::nullopt;
+  }
+  std::optional<GemmChoice> cost = costOfTile(gemm, machine, choice, reason);
+  if (!cost)
+    return std::nullopt;
+  if (product.iterations > 1 && cost->plan.channels[0].depth < 2) {
+    reason = "there is shared memory for one slot, and whoever fills what it drains needs two";
+    return std::nullopt;
+  }
+  if (std::optional<std::string> problem =
+          Epilogue(product,
+                   layoutInDot(product, warpSumLayout(choice.m, choice.n, warpGrid(*cost))))
+              .problem()) {
+    reason = *problem;
+    return std::nullopt;
+  }
+  return cost;
+}
+
+sm::KernelOp makePipelinedKernel(const Product &product, const GemmChoice &choice) {
+  return PipelinedKernelBuilder(product, choice).build();
+}
+
+} // namespace tilewright::pipeline

@@ -1,0 +1,212 @@
+#include "tilewright/transform/tile/pipeline/Prologue.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace tilewright::pipeline {
+
+using sm::Axis;
+using sm::Layout;
+
+/// Bits of an element as it is multiplied.
+static int64_t multiplyBits(const Product &product) {
+  return cast<RankedTensorType>(product.lhs.tile.getType()).getElementTypeBitWidth();
+}
+
+RegisterRoute routeOf(const Product &product) {
+  const bool kInner = !product.lhs.transposed;
+  const int64_t bits = product.lhs.bits, wanted = multiplyBits(product);
+  // Matrices of ldmatrix have rows of 16 bytes: 8 elements of 16 bits along K, or, transposed,
+  // along M. Bytes along M are pairs of rows; bytes along K come two by two, because the four
+  // threads of a row hold every fourth pair.
+  if (bits == 16 && wanted == 16)
+    return {sm::Engine::ldmatrix, false};
+  if (bits == 8 && wanted == 16 && !kInner)
+    return {sm::Engine::ldmatrix, true};
+  return {};
+}
+
+Layout fragmentLayout(const Product &product, const GemmChoice &choice) {
+  const int64_t bits = multiplyBits(product);
+  const int64_t packed = 32 / bits, groups = choice.plan.roles[1].groups;
+  const int64_t steps = choice.k * bits / 256, blocks = choice.m / groups / 64;
+  Layout::Digits rows, depth;
+  if (choice.clusterM > 1)
+    rows.push_back({choice.clusterM, Axis::cta, 1});
+  if (groups > 1)
+    rows.push_back({groups, Axis::group, 1});
+  if (blocks > 1)
+    rows.push_back({blocks, Axis::reg, 4 * packed * steps});
+  rows.push_back({4, Axis::warp, 1});
+  const sm::Digit half{2, Axis::reg, packed}, lanes{8, Axis::lane, 4};
+  if (routeOf(product).pairsRows)
+    rows.append({lanes, half});
+  else
+    rows.append({half, lanes});
+  if (steps > 1)
+    depth.push_back({steps, Axis::reg, 4 * packed});
+  depth.append({{2, Axis::reg, 2 * packed}, {4, Axis::lane, 1}, {packed, Axis::reg, 1}});
+  SmallVector<sm::Digit> copies;
+  if (choice.clusterN > 1)
+    copies.push_back({choice.clusterN, Axis::cta, 1});
+  return Layout(ArrayRef<Layout::Digits>({rows, depth}), copies);
+}
+
+static unsigned rankOf(Product product) {
+  return static_cast<unsigned>(product.dot.getType().getRank());
+}
+
+Layout layoutInDot(const Product &product, const Layout &matrix) {
+  SmallVector<Layout::Digits> dims(rankOf(product) - 2);
+  llvm::append_range(dims, matrix.getDims());
+  if (product.isSwapped)
+    std::swap(dims.back(), dims[dims.size() - 2]);
+  return Layout(dims, matrix.getCopies(), matrix.getFlips());
+}
+
+AffineMap matrixOfDot(const Product &product) {
+  MLIRContext *context = product.lhs.tile.getContext();
+  const unsigned rank = rankOf(product);
+  SmallVector<AffineExpr> index{getAffineDimExpr(rank - 2, context),
+                                getAffineDimExpr(rank - 1, context)};
+  if (product.isSwapped)
+    std::swap(index[0], index[1]);
+  return AffineMap::get(rank, 0, index, context);
+}
+
+AffineMap dotOfMatrix(const Product &product) {
+  MLIRContext *context = product.lhs.tile.getContext();
+  SmallVector<AffineExpr> index(rankOf(product) - 2, getAffineConstantExpr(0, context));
+  const unsigned first = product.isSwapped ? 1 : 0;
+  index.append({getAffineDimExpr(first, context), getAffineDimExpr(1 - first, context)});
+  return AffineMap::get(2, 0, index, context);
+}
+
+static std::optional<sm::ViewMap> mapOf(tile::ViewOp view) {
+  return sm::viewMapOf(view.getMap(), view.getType().getShape(),
+                       cast<RankedTensorType>(view.getSource().getType()).getShape());
+}
+
+Prologue::Prologue(const Product &product, const GemmChoice &choice)
+    : product(product), fragments(fragmentLayout(product, choice)) {
+  assign(product.lhs.tile, layoutInDot(product, fragments));
+}
+
+void Prologue::fail(Operation *op, StringRef why) {
+  if (!failure)
+    failure = llvm::formatv("'{0}' {1}", op->getName().getStringRef(), why).str();
+}
+
+void Prologue::assign(Value value, const Layout &wanted) {
+  if (failure)
+    return;
+  Operation *op = value.getDefiningOp();
+  if (auto known = layouts.find(value); known != layouts.end()) {
+    if (!known->second.sameAs(wanted))
+      fail(op, "is read in two ways on the way to the product");
+    return;
+  }
+  for (Value result : op->getResults())
+    layouts[result] = wanted;
+  TypeSwitch<Operation *>(op)
+      .Case([&](tile::MapOp map) {
+        for (Value input : map.getInputs())
+          assign(input, wanted);
+      })
+      .Case([&](tile::ViewOp view) {
+        std::optional<sm::ViewMap> map = mapOf(view);
+        std::optional<Layout> source = map ? sm::sourceLayout(wanted, *map) : std::nullopt;
+        if (!source)
+          return fail(op, "has a map that the matrix instruction's registers cannot follow");
+        assign(view.getSource(), *source);
+      })
+      .Case<tile::LoadOp, tile::IotaOp>([](auto) {})
+      .Default([&](Operation *other) { fail(other, "is no op that a prologue has"); });
+  for (Value operand : op->getOperands())
+    if (!isa<RankedTensorType>(operand.getType()) && operand.getDefiningOp() &&
+        !isScalar(operand.getDefiningOp()))
+      fail(op, "takes a scalar that comes from a tile");
+}
+
+bool Prologue::isBefore(Value value) {
+  return !product.loop->isProperAncestor(value.getDefiningOp());
+}
+
+Value Prologue::buildValue(OpBuilder &b, Value value, const IRMapping &scalars) {
+  for (auto *known : {&before, &built})
+    if (Value found = known->lookup(value))
+      return found;
+  Operation *op = value.getDefiningOp();
+  IRMapping operands = scalars;
+  for (Value operand : op->getOperands())
+    if (isa<RankedTensorType>(operand.getType()))
+      operands.map(operand, buildValue(b, operand, scalars));
+  Operation *clone = b.clone(*op, operands);
+  auto &made = isBefore(value) ? before : built;
+  for (auto [old, result] : llvm::zip(op->getResults(), clone->getResults())) {
+    result.setType(sm::withLayout(old.getType(), layouts.find(old)->second));
+    made[old] = result;
+  }
+  return made.lookup(value);
+}
+
+void Prologue::buildBefore(OpBuilder &b, const IRMapping &scalars) {
+  // In the order in which they stand, which is one that defines before it uses.
+  for (Operation &op : product.loop->getBlock()->without_terminator())
+    if (&op != product.loop && op.getNumResults() > 0 && layouts.contains(op.getResult(0)))
+      buildValue(b, op.getResult(0), scalars);
+}
+
+SmallVector<Value> Prologue::loadsPastSlot() {
+  SmallVector<Value> loads;
+  for (Operation &op : product.loop.getBody()->without_terminator())
+    if (auto load = dyn_cast<tile::LoadOp>(op);
+        load && load != product.lhs.load && layouts.contains(load.getResult()))
+      loads.push_back(load.getResult());
+  return loads;
+}
+
+SmallVector<Value> Prologue::buildLoads(OpBuilder &b, const IRMapping &scalars) {
+  built.clear();
+  return llvm::map_to_vector(loadsPastSlot(),
+                             [&](Value load) { return buildValue(b, load, scalars); });
+}
+
+Value Prologue::build(OpBuilder &b, Value buffer, ValueRange loaded, const IRMapping &scalars) {
+  built.clear();
+  for (auto [load, value] : llvm::zip_equal(loadsPastSlot(), loaded))
+    built[load] = value;
+  tile::LoadOp load = product.lhs.load;
+  Location loc = load.getLoc();
+  auto type = cast<sm::BufferType>(buffer.getType());
+  Type element = cast<RankedTensorType>(load.getType()).getElementType();
+  Value raw =
+      sm::CopyOp::create(b, loc,
+                         sm::withLayout(RankedTensorType::get(type.getShape(), element), fragments),
+                         routeOf(product).engine, buffer, ValueRange(), Value(), ValueRange(),
+                         false, DenseI64ArrayAttr())
+          .getResult();
+  // The buffer has the matrix's two dimensions, the load those of memory.
+  const auto rank = static_cast<unsigned>(cast<RankedTensorType>(load.getType()).getRank());
+  AffineExpr first = b.getAffineDimExpr(static_cast<unsigned>(product.lhs.outerDim)),
+             second = b.getAffineDimExpr(static_cast<unsigned>(product.lhs.innerDim));
+  if (product.lhs.transposed)
+    std::swap(first, second);
+  AffineMap map = AffineMap::get(rank, 0, {first, second}, b.getContext());
+  if (map.isIdentity())
+    built[load.getResult()] = raw;
+  else
+    built[load.getResult()] = tile::ViewOp::create(
+        b, loc, sm::withLayout(load.getType(), layouts.find(load.getResult())->second), raw, map);
+  Value side = buildValue(b, product.lhs.tile, scalars);
+  auto sideType = cast<RankedTensorType>(side.getType());
+  AffineMap turn = dotOfMatrix(product);
+  if (turn.isIdentity())
+    return side;
+  auto turned = RankedTensorType::get({product.m, product.k}, sideType.getElementType());
+  return tile::ViewOp::create(b, loc, sm::withLayout(turned, fragments), side, turn);
+}
+
+} // namespace tilewright::pipeline

@@ -1,0 +1,118 @@
+// `tilewright verify-comm`: the order of all collectives, or the ranks that would wait for ever.
+#include "tilewright/artifact/Format.h"
+#include "tilewright/artifact/Reader.h"
+#include "tilewright/collective/plan/PlanBytes.h"
+#include "tilewright/collective/plan/Verify.h"
+#include "tilewright/import/ArtifactFile.h"
+#include "tilewright/support/Concat.h"
+#include "tools/tilewright/CommPicture.h"
+#include "tools/tilewright/Command.h"
+#include "tools/tilewright/CompileFile.h"
+#include "tools/tilewright/Files.h"
+
+#include <charconv>
+#include <iostream>
+
+namespace tilewright::tools {
+namespace {
+
+constexpr Flag verifyCommFlags[] = {
+    {"mesh", "data=2,model=4",
+     "the ranks as a grid, outermost axis first (default: the program's own)"},
+    {"instances", "",
+     "run through every exchange of every rank, even where the order of the "
+     "program is proof enough"},
+    {"picture", "FILE.svg", "draw who exchanges what when, and in red who waits for whom"},
+    targetFlag,
+    traceFlag,
+};
+
+Result<std::vector<std::pair<std::string, int64_t>>> parseMesh(const std::string &text) {
+  std::vector<std::pair<std::string, int64_t>> axes;
+  for (std::string_view rest = text; !rest.empty();) {
+    const size_t comma = std::min(rest.find(','), rest.size());
+    const std::string_view axis = rest.substr(0, comma);
+    const size_t equals = axis.find('=');
+    int64_t size = 0;
+    const char *end = axis.data() + axis.size();
+    if (equals == 0 || equals == std::string_view::npos ||
+        std::from_chars(axis.data() + equals + 1, end, size).ptr != end || size < 1 ||
+        size > int64_t(1) << 24)
+      return Status(
+          Error::flagValue,
+          concat("--mesh takes axes with their sizes, as data=2,model=4, got '", text, "'"));
+    axes.push_back({std::string(axis.substr(0, equals)), size});
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  return axes;
+}
+
+Result<artifact::Executable> readOrCompile(const std::string &path, const CommandLine &line) {
+  TILEWRIGHT_ASSIGN(auto mesh, parseMesh(line.last("mesh")));
+  {
+    TILEWRIGHT_ASSIGN(ArtifactFile file, ArtifactFile::open(path, line.options().import));
+    const std::span<const std::byte> bytes = file.bytes();
+    const std::string_view start(reinterpret_cast<const char *>(bytes.data()),
+                                 std::min(bytes.size(), artifact::magic.size()));
+    if (start == artifact::magic) {
+      if (!mesh.empty())
+        return Status(Error::commandUsage,
+                      concat(path, " is compiled and has its mesh; --mesh is for programs"));
+      return artifact::readExecutable(bytes);
+    }
+  }
+  Options options = optionsOf(line);
+  options.compile.verifyComm = false; // it is done here, with more words
+  driver::CompileReport report;
+  return compileFile(path, options, report, /*wantsRemarks=*/false, std::move(mesh));
+}
+
+Status verifyComm(const CommandLine &line) {
+  TILEWRIGHT_ASSIGN(std::string path, onlyFile(line, "verify-comm"));
+  TILEWRIGHT_ASSIGN(artifact::Executable executable, readOrCompile(path, line));
+  if (executable.communication.empty()) {
+    std::cout << path << " is for " << executable.replicas * executable.partitions
+              << " ranks and has no collectives: nobody waits for anybody\n";
+    return Status();
+  }
+  TILEWRIGHT_ASSIGN(collective::CommPlan plan, collective::readPlan(executable.communication));
+  collective::VerifyOptions options;
+  options.runsInstances = line.has("instances");
+  TILEWRIGHT_ASSIGN(auto verdict, collective::verify(plan, options));
+  if (std::string picture = line.last("picture"); !picture.empty()) {
+    const std::string drawn = communicationPicture(plan, verdict);
+    TILEWRIGHT_TRY(writeFile(picture, {std::as_bytes(std::span(drawn))}));
+  }
+  if (const auto *found = std::get_if<collective::Counterexample>(&verdict))
+    return collective::toStatus(plan, *found);
+  std::cout << describe(plan, std::get<collective::Proof>(verdict)) << "plan      "
+            << toString(fingerprintOf(plan)) << ", " << executable.communication.size()
+            << " bytes\n";
+  return Status();
+}
+
+} // namespace
+
+const Command verifyCommCommand{
+    "verify-comm",
+    "FILE [--mesh=data=2,model=4] [--instances] [--picture=FILE.svg]",
+    "proves that no ranks of a program can wait for each other for ever, or shows which",
+    "\nFILE is a StableHLO portable artifact, text in our dialects, or an executable (.twx). For "
+    "a\n"
+    "program, how many ranks it is for is what the module says (mhlo.num_partitions,\n"
+    "mhlo.num_replicas) or what --mesh has; axes are those of --mesh or of its sdy.mesh.\n\n"
+    "Printed is the proof: the mesh, who meets with whom (cliques), the loops and branches around\n"
+    "collectives with what they depend on, and the collectives in the order that all ranks share,\n"
+    "each with its source line. Or, with exit code 7, the smallest reason against it:\n\n"
+    "  E6015  a loop or branch around a collective may choose differently within its clique\n"
+    "  E6016  a rank never comes to a collective that others wait in\n"
+    "  E6017  ranks come to the collectives of one clique in different orders\n"
+    "  E6018  ranks of several cliques wait for each other in a circle\n\n"
+    "`tilewright compile` does the same check and refuses such a program\n"
+    "(--compile.verify-comm=false compiles it as it is).\n\n"
+    "  tilewright verify-comm step.mlirbc\n"
+    "  tilewright verify-comm step.mlir --mesh=data=4,model=2 --picture=step.svg\n",
+    verifyCommFlags,
+    verifyComm};
+
+} // namespace tilewright::tools
