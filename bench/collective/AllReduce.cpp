@@ -6,6 +6,7 @@
 // size.
 #include "bench/collective/Measure.h"
 #include "tilewright/collective/shm/ShmEngine.h"
+#include "tilewright/collective/tcp/TcpEngine.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -20,12 +21,23 @@ static Status measure(int argc, char **argv) {
                   "usage: bench_allreduce shm DIRECTORY RANK RANKS [private]");
   DirectoryKeyValueStore store(argv[2]);
   const int64_t rank = std::atoll(argv[3]), ranks = std::atoll(argv[4]);
-  const bool isPrivate = argc > 5 && std::strcmp(argv[5], "private") == 0;
+  const bool isTcp = std::strcmp(argv[1], "tcp") == 0;
+  const bool isPrivate = isTcp || (argc > 5 && std::strcmp(argv[5], "private") == 0);
   Membership membership;
   membership.process = rank;
   for (int64_t i = 0; i < ranks; ++i)
     membership.processOfRank.push_back(i);
-  TILEWRIGHT_ASSIGN(auto engine, shm::ShmEngine::connect(membership, store, {}));
+  std::unique_ptr<Engine> engine;
+  shm::Arena *arena = nullptr;
+  if (isTcp) {
+    tcp::TcpEngine::Options options;
+    options.address = argc > 5 ? argv[5] : "";
+    TILEWRIGHT_ASSIGN(engine, tcp::TcpEngine::connect(membership, store, options));
+  } else {
+    TILEWRIGHT_ASSIGN(auto made, shm::ShmEngine::connect(membership, store, {}));
+    arena = &made->arena();
+    engine = std::move(made);
+  }
   TILEWRIGHT_ASSIGN(auto communicator, engine->join({1, rank, ranks, {}}));
   const std::vector<std::vector<int64_t>> all;
   for (size_t bytes : bench::sizes) {
@@ -35,7 +47,7 @@ static Status measure(int argc, char **argv) {
       inHeap.resize(bytes), outHeap.resize(bytes);
       in = inHeap.data(), out = outHeap.data();
     } else {
-      in = engine->arena().allocate(bytes), out = engine->arena().allocate(bytes);
+      in = arena->allocate(bytes), out = arena->allocate(bytes);
     }
     const float one = 1;
     for (size_t i = 0; i < bytes; i += 4)
@@ -59,8 +71,8 @@ static Status measure(int argc, char **argv) {
     std::printf("%zu %.4f\n", bytes, time);
     std::fflush(stdout);
     if (!isPrivate) {
-      engine->arena().free(in);
-      engine->arena().free(out);
+      arena->free(in);
+      arena->free(out);
     }
   }
   return Status();

@@ -1,6 +1,6 @@
 // Measure: one way to time an all-reduce, for us and for the peer.
-#ifndef TILEWRIGHT_BENCH_COLLECTIVE_MEASURE_H
-#define TILEWRIGHT_BENCH_COLLECTIVE_MEASURE_H
+#ifndef BENCH_COLLECTIVE_MEASURE_H
+#define BENCH_COLLECTIVE_MEASURE_H
 
 #include <algorithm>
 #include <chrono>
@@ -35,4 +35,4 @@ template <typename Function> double medianMicroseconds(size_t bytes, Function &&
 
 } // namespace bench
 
-#endif // TILEWRIGHT_BENCH_COLLECTIVE_MEASURE_H
+#endif // BENCH_COLLECTIVE_MEASURE_H

@@ -317,22 +317,48 @@ DrivenRank::~DrivenRank() {
   driver.leave(seat.run);
 }
 
-/// Whether a call is the same as one that was checked. Pointers may differ.
-static bool isSame(const Call &a, const Call &b) {
-  if (!agree(a, b) || a.reduction.body != b.reduction.body)
+/// Lists are short here, so comparing them in place is less than a call.
+template <typename List> static bool isEqual(const List &a, const List &b) {
+  if (a.size() != b.size())
     return false;
-  for (size_t i = 0; i < a.tensors.size(); ++i)
-    if (a.tensors[i].outDims != b.tensors[i].outDims)
+  for (size_t i = 0; i < a.size(); ++i)
+    if (a[i] != b[i])
+      return false;
+  return true;
+}
+
+/// Whether a call is the same as one that was checked. Pointers may differ. Asked at each call, so
+/// it compares what agree() compares and the results, and nothing twice.
+static bool isSame(const Call &a, const Call &b) {
+  if (a.kind != b.kind || a.order != b.order || a.dimension != b.dimension ||
+      a.splitDimension != b.splitDimension || a.tensors.size() != b.tensors.size() ||
+      a.reduction.body != b.reduction.body ||
+      !isEqual(a.reduction.operation, b.reduction.operation))
+    return false;
+  for (size_t i = 0; i < a.tensors.size(); ++i) {
+    const Tensor &x = a.tensors[i], &y = b.tensors[i];
+    if (x.element != y.element || !isEqual(x.inDims, y.inDims) || !isEqual(x.outDims, y.outDims))
+      return false;
+  }
+  return true;
+}
+
+static bool isSame(const std::vector<std::vector<int64_t>> &a,
+                   const std::vector<std::vector<int64_t>> &b) {
+  if (a.size() != b.size())
+    return false;
+  for (size_t i = 0; i < a.size(); ++i)
+    if (!isEqual(a[i], b[i]))
       return false;
   return true;
 }
 
 Result<DrivenRank::Known *> DrivenRank::known(const Call &call) {
   const bool isRagged = call.kind == Kind::raggedAllToAll; // depends on values
-  if (last && !isRagged && isSame(last->call, call) && last->groups == *call.groups)
+  if (last && !isRagged && isSame(last->call, call) && isSame(last->groups, *call.groups))
     return last;
   for (Known &each : calls)
-    if (!isRagged && isSame(each.call, call) && each.groups == *call.groups)
+    if (!isRagged && isSame(each.call, call) && isSame(each.groups, *call.groups))
       return last = &each;
   TILEWRIGHT_ASSIGN(std::optional<Clique> clique, cliqueOf(call, seat.rank, seat.ranks));
   TILEWRIGHT_TRY(checkCall(call, clique ? static_cast<int64_t>(clique->size()) : 1));
@@ -357,8 +383,10 @@ Result<DrivenRank::Known *> DrivenRank::known(const Call &call) {
     fresh.turn.combine = combineFor(call.reduction.operation, call.tensors[0].element);
   if (clique) {
     const auto mine = std::find(clique->begin(), clique->end(), seat.rank) - clique->begin();
-    if (call.kind == Kind::permute)
+    if (call.kind == Kind::permute) {
       fresh.turn.source = sourceOf(call, *clique, static_cast<size_t>(mine));
+      fresh.turn.target = targetOf(call, *clique, static_cast<size_t>(mine));
+    }
     if (!seat.members.empty())
       for (int64_t &member : *clique)
         member = seat.members[static_cast<size_t>(member)];
@@ -369,8 +397,9 @@ Result<DrivenRank::Known *> DrivenRank::known(const Call &call) {
 
 Result<Communicator::Ticket> DrivenRank::start(const Call &call) {
   TILEWRIGHT_ASSIGN(Known * known, this->known(call));
+  known->turn.call = &call;
   if (known->lane)
-    return driver.start(*known->lane, known->turnOf(call));
+    return driver.start(*known->lane, known->turn);
   receive({call, 0, 1, {}, {}}, std::nullopt);
   return alone.emplace_back(nextAlone++);
 }
@@ -381,8 +410,9 @@ Status DrivenRank::finish(Ticket ticket) {
 
 Status DrivenRank::run(const Call &call) {
   TILEWRIGHT_ASSIGN(Known * known, this->known(call));
+  known->turn.call = &call;
   if (known->lane)
-    return driver.run(*known->lane, known->turnOf(call));
+    return driver.run(*known->lane, known->turn);
   receive({call, 0, 1, {}, {}}, std::nullopt);
   return Status();
 }

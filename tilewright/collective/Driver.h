@@ -36,6 +36,17 @@ public:
   virtual bool isMissing(size_t member) const = 0;
 };
 
+/// One that cannot begin.
+class FailedOperation final : public Operation {
+public:
+  explicit FailedOperation(Status status) : status(std::move(status)) {}
+  Result<bool> advance() override { return std::move(status); }
+  bool isMissing(size_t) const override { return false; }
+
+private:
+  Status status;
+};
+
 /// What an engine keeps for a lane.
 class LaneData {
 public:
@@ -51,6 +62,7 @@ struct Turn {
   size_t bytes = 0;             // of all operands
   Combine combine = nullptr;    // of the first tensor, if it is reduced by an operation
   std::optional<size_t> source; // permute: the member whose operand comes
+  std::optional<size_t> target; // permute: the member that gets this one's
 };
 struct Entry; // one collective that was started; Driver.cpp
 

@@ -380,11 +380,20 @@ void receive(const Party &party, std::optional<size_t> from) {
   }
 }
 
-std::optional<size_t> sourceOf(const Call &call, std::span<const int64_t> clique, size_t mine) {
+/// The other end of the pair that has member `mine` at `end`.
+static std::optional<size_t> partner(const Call &call, std::span<const int64_t> clique, size_t mine,
+                                     size_t end) {
   for (const std::vector<int64_t> &pair : *call.groups)
-    if (pair[1] == clique[mine])
-      return static_cast<size_t>(std::find(clique.begin(), clique.end(), pair[0]) - clique.begin());
+    if (pair[end] == clique[mine])
+      return static_cast<size_t>(std::find(clique.begin(), clique.end(), pair[1 - end]) -
+                                 clique.begin());
   return std::nullopt;
+}
+std::optional<size_t> sourceOf(const Call &call, std::span<const int64_t> clique, size_t mine) {
+  return partner(call, clique, mine, 1);
+}
+std::optional<size_t> targetOf(const Call &call, std::span<const int64_t> clique, size_t mine) {
+  return partner(call, clique, mine, 0);
 }
 
 } // namespace tilewright::collective

@@ -55,8 +55,9 @@ void allToAll(const Party &party);
 Status raggedAllToAll(const Party &party);
 /// From the member with this index; zeros if there is none.
 void receive(const Party &party, std::optional<size_t> from);
-/// The member whose operand member `mine` gets in a permutation.
+/// The member whose operand member `mine` gets in a permutation, and the one that gets its own.
 std::optional<size_t> sourceOf(const Call &call, std::span<const int64_t> clique, size_t mine);
+std::optional<size_t> targetOf(const Call &call, std::span<const int64_t> clique, size_t mine);
 
 /// Copies past the caches if there is more than they hold anyway.
 void copyBytes(std::byte *to, const std::byte *from, size_t bytes);

@@ -328,6 +328,19 @@ TEST(LocalCollectives, GroupsAndShapesMustFit) {
   EXPECT_EQ(rank->start(call).takeStatus().error(), Error::collectiveGroups);
 }
 
+TEST(LocalCollectives, RowsThatAreSentMustExist) {
+  LocalCollectives meetings(60s);
+  auto rank = *meetings.join({1001, 0, 1, {}});
+  const Groups all;
+  Floats in(6), out;
+  Call call = makeCall(Kind::raggedAllToAll, all, {tensor({3, 2}, {3, 2}, in, out)});
+  const std::vector<int64_t> beyond = {1, 3, 0, 3}; // three rows from row 1 of 3
+  call.ragged = beyond;
+  Status status = rank->start(call).takeStatus();
+  EXPECT_EQ(status.error(), Error::raggedRows);
+  EXPECT_THAT(status.message(), HasSubstr("sends 3 rows from row 1 of a tensor that has 3"));
+}
+
 TEST(LocalCollectives, ManyRoundsInALoop) {
   LocalCollectives meetings(60s);
   const Groups groups = {{0, 1, 2, 3}}, pairs = {{0, 1}, {1, 2}, {2, 3}, {3, 0}};

@@ -42,11 +42,32 @@ public:
       : host(host), lane(lane), shared(static_cast<ShmLane &>(*lane.data)), turn(turn),
         call(*turn.call), number(lane.sequence++), isWhole(fitsASlot()),
         isSplit(call.kind == Kind::allReduce && !isWhole &&
-                (shared.members.size() > 2 || turn.bytes > mostOfAPair)) {}
+                (shared.members.size() > 2 || turn.bytes > mostOfAPair)),
+        isRead(call.kind == Kind::broadcast ? lane.mine == 0
+               : call.kind == Kind::permute ? turn.target.has_value()
+                                            : true) {}
   Result<bool> advance() override;
   bool isMissing(size_t member) const override;
 
+  // One at a time on each thread, most often: its memory is kept for the next.
+  static void *operator new(size_t bytes) {
+    void *kept = std::exchange(spare.memory, nullptr);
+    return kept ? kept : ::operator new(bytes);
+  }
+  static void operator delete(void *memory) {
+    if (spare.memory)
+      ::operator delete(memory);
+    else
+      spare.memory = memory;
+  }
+
 private:
+  struct Spare {
+    ~Spare() { ::operator delete(memory); }
+    void *memory = nullptr;
+  };
+  static thread_local Spare spare;
+
   enum class State { arriving, gathering, halfDone, ending };
   uint64_t half() const { return 2 * number + 1; }
   uint64_t done() const { return 2 * number + 2; }
@@ -66,7 +87,7 @@ private:
   Host &host;
   Lane &lane;
   ShmLane &shared;
-  const Turn turn;
+  const Turn &turn;
   const Call &call;
   const uint64_t number;
   /// Operands are in the slots, which nobody changes before all have come to the next collective:
@@ -76,14 +97,27 @@ private:
   /// way; alone they wait less, and the sums that they do twice cost little in the cache.
   const bool isSplit;
   static constexpr size_t mostOfAPair = 256 << 10;
+  const bool isRead; // somebody needs this rank's operand
   State state = State::arriving;
   size_t next = 0;                // the first member that was not seen to have come
   std::vector<std::byte *> share; // where the own part of an all_reduce goes
 };
 
+thread_local ShmOperation::Spare ShmOperation::spare;
+
 /// How often a number is looked at before anything else is done: what is expected comes within
 /// the time that the way back to here takes.
 constexpr int triesAtOnce = 100;
+
+/// Without a call for the smallest.
+void copySmall(std::byte *to, const std::byte *from, size_t bytes) {
+  if (bytes == 4)
+    std::memcpy(to, from, 4);
+  else if (bytes == 8)
+    std::memcpy(to, from, 8);
+  else if (bytes > 0)
+    std::memcpy(to, from, bytes);
+}
 
 size_t padded(size_t bytes) { return (bytes + 7) / 8 * 8; }
 
@@ -121,8 +155,8 @@ Status ShmOperation::publishOffsets(Slot &slot) {
   };
   auto needsCopy = [&](const Tensor &tensor) {
     const size_t bytes = inBytes(tensor);
-    return !isShared(tensor.in, bytes) || (isSplit && !isShared(tensor.out, bytes)) ||
-           (!isSplit && tensor.in == tensor.out);
+    return isRead && (!isShared(tensor.in, bytes) || (isSplit && !isShared(tensor.out, bytes)) ||
+                      (!isSplit && tensor.in == tensor.out));
   };
   size_t bytes = padded(words * 8) + padded(call.ragged.size_bytes());
   for (const Tensor &tensor : call.tensors)
@@ -150,7 +184,7 @@ Status ShmOperation::publishOffsets(Slot &slot) {
         out = free;
       free += (size + 63) / 64 * 64;
     }
-    table[t] = host.arena->offsetOf(in);
+    table[t] = isRead ? host.arena->offsetOf(in) : 0;
     table[tensors + t] = isSplit ? host.arena->offsetOf(out) : 0;
     share.push_back(out);
   }
@@ -162,25 +196,25 @@ Status ShmOperation::publishOffsets(Slot &slot) {
 
 Status ShmOperation::arrive() {
   Slot &slot = shared.own->slots[number & 1];
-  if (isWhole && call.tensors.size() == 1) {
-    if (turn.bytes > 0)
-      std::memcpy(slot.data, call.tensors[0].in, turn.bytes);
-    slot.form = Slot::operands;
-  } else if (isWhole) {
+  // What has not changed is not written, and the rest at once, the number last: whoever looks at
+  // the line between two stores takes it away, and it must be fetched again for the second.
+  if (slot.site != turn.site || number < 2) {
+    shared.own->texts[number & 1].write(turn.text);
+    slot.site = turn.site;
+  }
+  if (!isWhole) {
+    TILEWRIGHT_TRY(publishOffsets(slot));
+  } else {
+    if (slot.form != Slot::operands)
+      slot.form = Slot::operands;
     std::byte *to = slot.data;
     for (const Tensor &tensor : call.tensors) {
-      const size_t bytes = inBytes(tensor);
-      if (bytes > 0)
-        std::memcpy(to, tensor.in, bytes);
+      const size_t bytes = call.tensors.size() == 1 ? turn.bytes : inBytes(tensor);
+      if (isRead)
+        copySmall(to, tensor.in, bytes);
       to += padded(bytes);
     }
-    slot.form = Slot::operands;
-  } else {
-    TILEWRIGHT_TRY(publishOffsets(slot));
   }
-  if (slot.site != turn.site || number < 2)
-    shared.own->texts[number & 1].write(turn.text);
-  slot.site = turn.site;
   slot.came.store(number + 1, std::memory_order_release);
   wakeOthers();
   return Status();
@@ -283,7 +317,7 @@ void ShmOperation::sumSlots() {
   const Tensor &tensor = call.tensors[0];
   if (turn.bytes == 0)
     return;
-  std::memcpy(tensor.out, shared.members[0].lane->slots[number & 1].data, turn.bytes);
+  copySmall(tensor.out, shared.members[0].lane->slots[number & 1].data, turn.bytes);
   const size_t count = turn.bytes / numerics::storageBytes(tensor.element);
   for (size_t m = 1; m < shared.members.size(); ++m)
     turn.combine(tensor.out, shared.members[m].lane->slots[number & 1].data, count);
@@ -368,17 +402,6 @@ Result<bool> ShmOperation::advance() {
   return afterFailures();
 }
 
-/// An operation that cannot begin.
-class FailedOperation final : public Operation {
-public:
-  explicit FailedOperation(Status status) : status(std::move(status)) {}
-  Result<bool> advance() override { return std::move(status); }
-  bool isMissing(size_t) const override { return false; }
-
-private:
-  Status status;
-};
-
 class ShmDriver final : public Driver {
 public:
   ShmDriver(Host &host, int64_t rank)
@@ -396,12 +419,8 @@ private:
   static constexpr uint64_t eager = 500, spinning = 4000, yielding = 60;
 
   std::unique_ptr<Operation> begin(Lane &lane, const Turn &turn) override {
-    if (!lane.data)
-      if (Status status = open(lane); !status.isOk())
-        return std::make_unique<FailedOperation>(std::move(status));
-    return std::make_unique<ShmOperation>(host, lane, turn);
+    return makeShmOperation(host, lane, turn);
   }
-  Status open(Lane &lane);
   void wakeEverybody();
 
   uint64_t firstSleep() const { return (host.canSpin ? spinning : 0) + yielding; }
@@ -457,7 +476,9 @@ private:
 };
 
 /// Makes the slots of this rank in a lane, where the others will find them.
-Status ShmDriver::open(Lane &lane) {
+Status open(Host &host, Lane &lane) {
+  const int64_t rank = lane.members[lane.mine];
+  RankBoard &own = *host.peer(rank).rank;
   auto data = std::make_unique<ShmLane>();
   data->arena = host.arena.get();
   for (int64_t member : lane.members) {
@@ -467,10 +488,14 @@ Status ShmDriver::open(Lane &lane) {
     data->members.push_back({peer});
     const bool isListed = std::find(data->listeners.begin(), data->listeners.end(), peer.process) !=
                           data->listeners.end();
-    if (member != rank() && !isListed)
+    if (member != rank && !isListed)
       data->listeners.push_back(peer.process);
   }
-  std::byte *memory = host.arena->allocate(sizeof(SharedLane));
+  // Members' slots lie at different places within their pages. At the same one, a processor takes
+  // the load of another's slot for one of what it has just stored in its own, and waits for that.
+  constexpr size_t apart = 256, page = 4096;
+  const size_t shift = lane.mine * apart % page;
+  std::byte *memory = host.arena->allocate(sizeof(SharedLane) + page);
   RankBoard::Entry *entry = nullptr;
   for (size_t probe = 0; memory && !entry && probe < RankBoard::capacity; ++probe) {
     RankBoard::Entry &each = own.lanes[(lane.id + probe) % RankBoard::capacity];
@@ -481,10 +506,11 @@ Status ShmDriver::open(Lane &lane) {
     if (memory)
       host.arena->free(memory);
     return Status(Error::sharedMemoryExhausted,
-                  concat("rank ", rank(), " has no room for the clique ", listed(lane.members),
+                  concat("rank ", rank, " has no room for the clique ", listed(lane.members),
                          " in its arena of ", host.arena->memory().size(), " bytes, which holds ",
                          RankBoard::capacity, " cliques at most"));
   }
+  memory += (page - host.arena->offsetOf(memory) % page + shift) % page;
   data->own = new (memory) SharedLane(); // zeros, whatever was here before
   entry->offset.store(host.arena->offsetOf(memory), std::memory_order_relaxed);
   entry->lane.store(lane.id, std::memory_order_release);
@@ -500,6 +526,13 @@ void ShmDriver::wakeEverybody() {
 }
 
 } // namespace
+
+std::unique_ptr<Operation> makeShmOperation(Host &host, Lane &lane, const Turn &turn) {
+  if (!lane.data)
+    if (Status status = open(host, lane); !status.isOk())
+      return std::make_unique<FailedOperation>(std::move(status));
+  return std::make_unique<ShmOperation>(host, lane, turn);
+}
 
 std::unique_ptr<Driver> makeDriver(Host &host, int64_t rank) {
   return std::make_unique<ShmDriver>(host, rank);

@@ -59,6 +59,10 @@ void sleepOn(std::atomic<uint32_t> &doorbell, uint32_t seen, std::chrono::nanose
 
 std::unique_ptr<Driver> makeDriver(Host &host, int64_t rank);
 
+/// The collective of `turn` in the memory of the host. Takes its number in the lane, all of whose
+/// members are of this host.
+std::unique_ptr<Operation> makeShmOperation(Host &host, Lane &lane, const Turn &turn);
+
 } // namespace tilewright::collective::shm
 
 #endif // TILEWRIGHT_COLLECTIVE_SHM_SHMHOST_H

@@ -7,24 +7,16 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 namespace tilewright::collective::shm {
 namespace {
 
 using namespace std::chrono_literals;
+using test::membershipOf;
 using test::Processes;
+using test::sumForEver;
+using test::sumOnes;
 using ::testing::HasSubstr;
-
-Membership membershipOf(int64_t process, int64_t processes, uint64_t epoch = 0) {
-  Membership membership;
-  membership.process = process;
-  membership.epoch = epoch;
-  for (int64_t i = 0; i < processes; ++i)
-    membership.processOfRank.push_back(i);
-  return membership;
-}
 
 ShmEngine::Options optionsFor(std::chrono::nanoseconds patience) {
   ShmEngine::Options options;
@@ -32,36 +24,6 @@ ShmEngine::Options optionsFor(std::chrono::nanoseconds patience) {
   options.patience = patience;
   options.connectPatience = 20s;
   return options;
-}
-
-Status sumOnes(Communicator &communicator, size_t count, float expected) {
-  const std::vector<std::vector<int64_t>> all;
-  std::vector<float> values(count, 1);
-  Call call;
-  call.groups = &all;
-  call.reduction.operation = "add";
-  call.name = "all_reduce.3";
-  call.place = "train.py:41";
-  call.tensors = {{ElementType::f32,
-                   {static_cast<int64_t>(count)},
-                   {static_cast<int64_t>(count)},
-                   reinterpret_cast<const std::byte *>(values.data()),
-                   reinterpret_cast<std::byte *>(values.data())}};
-  TILEWRIGHT_TRY(communicator.run(call));
-  for (float value : values)
-    if (value != expected)
-      return Status(Code::internal, concat("a sum is ", value, ", not ", expected));
-  return Status();
-}
-
-/// Sums for ever, until something goes wrong.
-Status sumForEver(Communicator &communicator, size_t count, float expected,
-                  const std::function<void()> &onRound = {}) {
-  while (true) {
-    TILEWRIGHT_TRY(sumOnes(communicator, count, expected));
-    if (onRound)
-      onRound();
-  }
 }
 
 class ShmProcesses : public ::testing::TestWithParam<size_t> {};
@@ -161,29 +123,13 @@ TEST(ShmEngine, AnAddressWhoseProcessIsGoneIsAnError) {
   EXPECT_THAT(status.message(), HasSubstr("rank 0 cannot be reached"));
 }
 
-/// A late rank of epoch 4 that finds the address of epoch 5.
-class StaleStore final : public KeyValueStore {
-public:
-  explicit StaleStore(KeyValueStore &store) : store(store) {}
-  Status put(std::string_view key, std::string_view value) override { return Status(); }
-  Result<std::string> get(std::string_view key, Deadline deadline) override {
-    return store.get("tilewright/shm/5/0", deadline);
-  }
-  Result<std::optional<std::string>> tryGet(std::string_view key) override {
-    return store.tryGet("tilewright/shm/5/0");
-  }
-
-private:
-  KeyValueStore &store;
-};
-
 TEST(ShmEngine, ALateRankOfAnotherEpochIsFenced) {
   MemoryKeyValueStore store;
   std::thread survivor([&] {
     auto engine = ShmEngine::connect(membershipOf(0, 2, 5), store, optionsFor(1s));
     EXPECT_TRUE(engine.isOk()) << std::move(engine).takeStatus().toString();
   });
-  StaleStore stale(store);
+  test::StaleStore stale(store, "tilewright/shm/5/0");
   Status status = ShmEngine::connect(membershipOf(1, 2, 4), stale, optionsFor(1s)).takeStatus();
   EXPECT_EQ(status.error(), Error::rankFenced);
   EXPECT_THAT(status.message(), HasSubstr("epoch 4, which has epoch 5"));

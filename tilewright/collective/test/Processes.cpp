@@ -120,6 +120,44 @@ std::string Processes::end(size_t index) {
   return "still runs";
 }
 
+Membership membershipOf(int64_t process, int64_t processes, uint64_t epoch) {
+  Membership membership;
+  membership.process = process;
+  membership.epoch = epoch;
+  for (int64_t i = 0; i < processes; ++i)
+    membership.processOfRank.push_back(i);
+  return membership;
+}
+
+Status sumOnes(Communicator &communicator, size_t count, float expected) {
+  const std::vector<std::vector<int64_t>> all;
+  std::vector<float> values(count, 1);
+  Call call;
+  call.groups = &all;
+  call.reduction.operation = "add";
+  call.name = "all_reduce.3";
+  call.place = "train.py:41";
+  call.tensors = {{ElementType::f32,
+                   {static_cast<int64_t>(count)},
+                   {static_cast<int64_t>(count)},
+                   reinterpret_cast<const std::byte *>(values.data()),
+                   reinterpret_cast<std::byte *>(values.data())}};
+  TILEWRIGHT_TRY(communicator.run(call));
+  for (float value : values)
+    if (value != expected)
+      return Status(Code::internal, concat("a sum is ", value, ", not ", expected));
+  return Status();
+}
+
+Status sumForEver(Communicator &communicator, size_t count, float expected,
+                  const std::function<void()> &onRound) {
+  while (true) {
+    TILEWRIGHT_TRY(sumOnes(communicator, count, expected));
+    if (onRound)
+      onRound();
+  }
+}
+
 Census Census::take() {
   auto count = [](const char *path) {
     return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(path),

@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_COLLECTIVE_TEST_PROCESSES_H
 #define TILEWRIGHT_COLLECTIVE_TEST_PROCESSES_H
 
-#include "tilewright/collective/KeyValueStore.h"
+#include "tilewright/collective/Driver.h"
 
 #include <functional>
 #include <string>
@@ -50,6 +50,30 @@ private:
   bool read(Child &child, int milliseconds);
   std::string directory;
   std::vector<Child> children;
+};
+
+/// A job of one rank a process.
+Membership membershipOf(int64_t process, int64_t processes, uint64_t epoch = 0);
+
+/// Sums ones, `count` of them, and looks whether all sums are `expected`.
+Status sumOnes(Communicator &communicator, size_t count, float expected);
+/// Does so for ever, until something goes wrong.
+Status sumForEver(Communicator &communicator, size_t count, float expected,
+                  const std::function<void()> &onRound = {});
+
+/// A store in which every key has the value of one: how a late rank finds others of a new epoch.
+class StaleStore final : public KeyValueStore {
+public:
+  StaleStore(KeyValueStore &store, std::string key) : store(store), key(std::move(key)) {}
+  Status put(std::string_view, std::string_view) override { return Status(); }
+  Result<std::string> get(std::string_view, Deadline deadline) override {
+    return store.get(key, deadline);
+  }
+  Result<std::optional<std::string>> tryGet(std::string_view) override { return store.tryGet(key); }
+
+private:
+  KeyValueStore &store;
+  const std::string key;
 };
 
 /// What this process has.

@@ -1,0 +1,345 @@
+#include "tilewright/collective/hosts/HostsEngine.h"
+#include "tilewright/collective/shm/ShmHost.h"
+#include "tilewright/collective/tcp/Exchange.h"
+#include "tilewright/support/Concat.h"
+
+#include <fstream>
+#include <sched.h>
+#include <sys/stat.h>
+
+namespace tilewright::collective::hosts {
+
+using namespace std::chrono_literals;
+
+std::string nameOfThisHost() {
+  std::string boot = "host";
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  struct stat status = {};
+  (void)stat("/proc/self/ns/net", &status);
+  return concat(boot, "-", status.st_ino);
+}
+
+class HostsEngine::Job {
+public:
+  static Result<std::shared_ptr<Job>> create(const Membership &membership, KeyValueStore &store,
+                                             const Options &options);
+  Job(const Membership &membership, const Options &options)
+      : membership(membership), options(options) {}
+  ~Job() {
+    helper.reset();
+    drivers.clear();
+  }
+  bool isHere(int64_t rank) const { return hostOfRank[static_cast<size_t>(rank)] == options.host; }
+  void fail(std::string text) {
+    if (!failure.set(text))
+      return;
+    host->fail(text);
+    mesh->fail(text);
+  }
+
+  const Membership membership;
+  const Options options;
+  FailureBox failure, meshFailure;
+  std::vector<std::string> hostOfRank;
+  std::shared_ptr<shm::Host> host;
+  std::unique_ptr<tcp::Mesh> mesh;
+  std::map<int64_t, std::unique_ptr<Driver>> drivers;
+  std::unique_ptr<Helper> helper;
+};
+
+namespace {
+
+using Job = HostsEngine::Job;
+
+/// The lanes that stand for one over several hosts: for what all members exchange, and within a
+/// host, between hosts and within a host again for what is done in three steps.
+class SplitLane final : public LaneData {
+public:
+  Lane flat, before, between, behind;
+  bool isLeader = false;
+};
+
+/// An all_reduce in three steps.
+class SplitAllReduce final : public Operation {
+public:
+  SplitAllReduce(Job &job, Lane &lane, const Turn &turn, bool &isOnWire)
+      : job(job), lane(lane), split(static_cast<SplitLane &>(*lane.data)), turn(turn),
+        isOnWire(isOnWire) {
+    ++lane.sequence;
+    calls[0] = *turn.call;
+    calls[1] = *turn.call;
+    calls[2] = *turn.call;
+    calls[2].kind = Kind::broadcast;
+    for (Call *call : {&calls[1], &calls[2]})
+      for (Tensor &tensor : call->tensors)
+        tensor.in = tensor.out;
+  }
+
+  Result<bool> advance() override {
+    Lane *const lanes[] = {&split.before, &split.between, &split.behind};
+    while (step < 3) {
+      const bool isMine = step == 1 ? split.isLeader : lanes[step]->members.size() > 1;
+      // A host with one rank has nothing to do before; its operand is the sum.
+      if (!isMine && !(step == 0 && lanes[0]->members.size() == 1)) {
+        ++step;
+        continue;
+      }
+      isOnWire = step == 1;
+      if (!current) {
+        Turn &part = parts[step] = turn;
+        part.call = &calls[step];
+        part.site = turn.site + step;
+        current = step == 1 ? tcp::makeExchange(*job.mesh, *lanes[1], part)
+                            : shm::makeShmOperation(*job.host, *lanes[step], part);
+      }
+      TILEWRIGHT_ASSIGN(const bool isDone, current->advance());
+      if (!isDone)
+        return false;
+      current.reset();
+      ++step;
+    }
+    return true;
+  }
+
+  bool isMissing(size_t member) const override {
+    const Lane *const lanes[] = {&split.before, &split.between, &split.behind};
+    if (!current || step > 2)
+      return true;
+    const Clique &members = lanes[step]->members;
+    const auto found = std::find(members.begin(), members.end(), lane.members[member]);
+    return found != members.end() &&
+           current->isMissing(static_cast<size_t>(found - members.begin()));
+  }
+
+private:
+  Job &job;
+  Lane &lane;
+  SplitLane &split;
+  const Turn &turn;
+  bool &isOnWire;
+  Call calls[3];
+  Turn parts[3];
+  size_t step = 0;
+  std::unique_ptr<Operation> current;
+};
+
+/// Says whether what is under way waits for connections or for memory.
+class Placed final : public Operation {
+public:
+  Placed(std::unique_ptr<Operation> operation, bool isWire, bool &isOnWire)
+      : operation(std::move(operation)), isWire(isWire), isOnWire(isOnWire) {}
+  Result<bool> advance() override {
+    isOnWire = isWire;
+    return operation->advance();
+  }
+  bool isMissing(size_t member) const override { return operation->isMissing(member); }
+
+private:
+  const std::unique_ptr<Operation> operation;
+  const bool isWire;
+  bool &isOnWire;
+};
+
+/// Whether the sum is the same however it is associated.
+bool isAnyOrderSame(const Call &call) {
+  if (call.reduction.isBody())
+    return false;
+  const bool isArithmetic =
+      call.reduction.operation == "add" || call.reduction.operation == "multiply";
+  return !isArithmetic ||
+         std::all_of(call.tensors.begin(), call.tensors.end(), [](const Tensor &tensor) {
+           return numerics::isInteger(tensor.element) || tensor.element == ElementType::pred;
+         });
+}
+
+class HostsDriver final : public Driver {
+public:
+  HostsDriver(Job &job, int64_t rank)
+      : Driver(rank, job.options.patience, job.failure), job(job), own(*job.host->peer(rank).rank) {
+  }
+
+  void fail(std::string text) override { job.fail(std::move(text)); }
+  void leave(int64_t run) override { job.mesh->leaveRun(rank(), run); }
+
+private:
+  static constexpr uint64_t spinning = 600;
+
+  std::unique_ptr<Operation> begin(Lane &lane, const Turn &turn) override {
+    const Call &call = *turn.call;
+    const bool isHere = std::all_of(lane.members.begin(), lane.members.end(),
+                                    [&](int64_t member) { return job.isHere(member); });
+    if (isHere)
+      return std::make_unique<Placed>(shm::makeShmOperation(*job.host, lane, turn), false,
+                                      isOnWire);
+    const bool isSplit = call.kind == Kind::allReduce && !call.reduction.isBody() &&
+                         (job.options.sums == HostsEngine::Sums::byHost || isAnyOrderSame(call));
+    if (!lane.data)
+      lane.data = divide(lane);
+    if (!isSplit)
+      return std::make_unique<Placed>(
+          tcp::makeExchange(*job.mesh, static_cast<SplitLane &>(*lane.data).flat, turn), true,
+          isOnWire);
+    return std::make_unique<SplitAllReduce>(job, lane, turn, isOnWire);
+  }
+
+  std::unique_ptr<SplitLane> divide(const Lane &lane) const {
+    auto split = std::make_unique<SplitLane>();
+    std::vector<std::string> seen;
+    for (int64_t member : lane.members) {
+      const std::string &host = job.hostOfRank[static_cast<size_t>(member)];
+      if (job.isHere(member))
+        split->before.members.push_back(member);
+      if (std::find(seen.begin(), seen.end(), host) == seen.end()) {
+        seen.push_back(host);
+        split->between.members.push_back(member);
+      }
+    }
+    split->flat.members = lane.members;
+    split->behind.members = split->before.members;
+    split->isLeader = split->before.members.front() == rank();
+    uint64_t salt = lane.id;
+    for (Lane *each : {&split->flat, &split->before, &split->between, &split->behind}) {
+      each->id = std::max<uint64_t>(hashOf(each->members, ++salt), 1);
+      each->mine = static_cast<size_t>(
+          std::find(each->members.begin(), each->members.end(), rank()) - each->members.begin());
+    }
+    return split;
+  }
+
+  bool isPatient(uint64_t round) const override {
+    return round >= (job.options.canSpin ? spinning : 20);
+  }
+  void settle(std::string_view where) override {
+    own.where.write(where);
+    job.host->announceSleep();
+    seen = job.host->board->doorbell.load(std::memory_order_acquire);
+    hasLooked = false;
+  }
+  void rise(std::string_view where) override {
+    job.host->board->sleepers.fetch_sub(1, std::memory_order_relaxed);
+    own.where.write(where);
+  }
+  void idle(uint64_t round) override {
+    if (!isPatient(round)) {
+      if (isOnWire)
+        job.mesh->progress(0ms);
+      else if (!job.host->canSpin)
+        sched_yield();
+      return;
+    }
+    if (!std::exchange(hasLooked, true))
+      return;
+    if (isOnWire)
+      job.mesh->progress(2ms);
+    else {
+      shm::sleepOn(job.host->board->doorbell, seen, 2ms);
+      seen = job.host->board->doorbell.load(std::memory_order_acquire);
+      job.mesh->progress(0ms);
+    }
+  }
+  std::optional<std::string> lookAround(const Lane &lane, const Operation *operation,
+                                        int64_t run) override {
+    job.host->lookAround();
+    for (FailureBox *box : {&job.host->failure, &job.meshFailure})
+      if (box->isSet()) {
+        job.fail(box->text());
+        return std::nullopt;
+      }
+    for (size_t i = 0; operation && i < lane.members.size(); ++i) {
+      const int64_t other = lane.members[i];
+      if (i == lane.mine || !operation->isMissing(i))
+        continue;
+      if (job.mesh->hasSaidGoodbye(other))
+        return concat("rank ", other, ", which has left the job");
+      // Said on the connection, behind all that it sent there.
+      if (job.mesh->leftRunOf(other) >= run)
+        return concat("rank ", other, ", which has left the run");
+    }
+    return std::nullopt;
+  }
+  std::string whereIs(int64_t rank) override {
+    return job.isHere(rank) ? job.host->peer(rank).rank->where.read() : "has not sent its part";
+  }
+  void wakeHelper() override {
+    if (job.options.hasHelper)
+      job.helper->wake();
+  }
+
+  Job &job;
+  shm::RankBoard &own;
+  uint32_t seen = 0;
+  bool hasLooked = false;
+  bool isOnWire = true; // guarded by whoever drives
+};
+
+} // namespace
+
+Result<std::shared_ptr<HostsEngine::Job>> HostsEngine::Job::create(const Membership &membership,
+                                                                   KeyValueStore &store,
+                                                                   const Options &options) {
+  const Deadline deadline = after(options.connectPatience);
+  auto key = [&](int64_t process) {
+    return concat(membership.job, "/host/", membership.epoch, "/", process);
+  };
+  TILEWRIGHT_TRY(store.put(key(membership.process), options.host));
+  auto job = std::make_shared<Job>(membership, options);
+  std::map<int64_t, std::string> hostOf;
+  for (int64_t process : membership.processes()) {
+    auto name = store.get(key(process), deadline);
+    if (!name.isOk())
+      return Status(Error::ranksNotConnected,
+                    concat("process ", membership.process, " waited for ranks ",
+                           listed(membership.ranksOf(process)),
+                           " to come: ", std::move(name).takeStatus().message()));
+    hostOf[process] = *std::move(name);
+  }
+  Membership here = membership;
+  here.job = concat(membership.job, "/", options.host);
+  for (int64_t &process : here.processOfRank) {
+    job->hostOfRank.push_back(process < 0 ? "" : hostOf[process]);
+    if (job->hostOfRank.back() != options.host)
+      process = -1;
+  }
+  shm::ShmEngine::Options inside;
+  inside.arenaBytes = options.arenaBytes;
+  inside.patience = options.patience;
+  inside.connectPatience = options.connectPatience;
+  TILEWRIGHT_ASSIGN(job->host, shm::Host::create(here, store, inside));
+  TILEWRIGHT_ASSIGN(job->mesh, tcp::Mesh::connect(membership, store,
+                                                  {options.address, options.connectPatience},
+                                                  job->meshFailure));
+  for (int64_t rank : membership.ranksOf(membership.process))
+    job->drivers[rank] = std::make_unique<HostsDriver>(*job, rank);
+  job->helper = std::make_unique<Helper>(
+      [job = job.get()] {
+        bool isMore = false;
+        for (auto &[rank, driver] : job->drivers)
+          isMore |= driver->help();
+        return isMore;
+      },
+      [job = job.get()] { job->mesh->progress(1ms); });
+  return job;
+}
+
+HostsEngine::HostsEngine(std::shared_ptr<Job> job) : job(std::move(job)) {}
+HostsEngine::~HostsEngine() = default;
+shm::Arena &HostsEngine::arena() { return *job->host->arena; }
+tcp::Traffic HostsEngine::traffic() { return job->mesh->traffic(); }
+
+Result<std::unique_ptr<HostsEngine>>
+HostsEngine::connect(const Membership &membership, KeyValueStore &store, const Options &options) {
+  TILEWRIGHT_ASSIGN(std::shared_ptr<Job> job, Job::create(membership, store, options));
+  return std::unique_ptr<HostsEngine>(new HostsEngine(std::move(job)));
+}
+
+Result<std::unique_ptr<Communicator>> HostsEngine::join(const Seat &seat) {
+  const int64_t rank =
+      seat.members.empty() ? seat.rank : seat.members[static_cast<size_t>(seat.rank)];
+  auto found = job->drivers.find(rank);
+  if (found == job->drivers.end())
+    return Status(Error::collectiveGroups,
+                  concat("rank ", rank, " does not live in process ", job->membership.process));
+  return std::unique_ptr<Communicator>(std::make_unique<DrivenRank>(seat, *found->second, job));
+}
+
+} // namespace tilewright::collective::hosts

@@ -1,0 +1,464 @@
+#include "tilewright/collective/tcp/Exchange.h"
+#include "tilewright/collective/Move.h"
+#include "tilewright/support/Concat.h"
+
+#include <cstring>
+#include <functional>
+#include <numeric>
+
+namespace tilewright::collective::tcp {
+
+namespace {
+
+using Dims = std::vector<int64_t>;
+
+size_t product(std::span<const int64_t> dims) {
+  return static_cast<size_t>(
+      std::accumulate(dims.begin(), dims.end(), int64_t(1), std::multiplies<>()));
+}
+
+/// Piece `index` of `pieces` of a tensor along a dimension: rows that lie apart.
+struct Piece {
+  size_t first, row, stride, rows; // bytes, and how many
+
+  static Piece of(const Dims &dims, int64_t dim, size_t index, size_t pieces, size_t bytes) {
+    const auto d = static_cast<size_t>(dim);
+    const size_t stride = product(std::span(dims).subspan(d)) * bytes;
+    const size_t row = stride / pieces;
+    return {index * row, row, stride, row > 0 ? product(std::span(dims).first(d)) : 0};
+  }
+  size_t bytes() const { return row * rows; }
+  bool isContiguous() const { return rows <= 1; }
+  void pack(std::byte *to, const std::byte *tensor) const {
+    for (size_t r = 0; r < rows; ++r)
+      copyBytes(to + r * row, tensor + first + r * stride, row);
+  }
+  void unpack(std::byte *tensor, const std::byte *from) const {
+    for (size_t r = 0; r < rows; ++r)
+      copyBytes(tensor + first + r * stride, from + r * row, row);
+  }
+};
+
+/// What all operations over the mesh have: messages to and from the members, and an end of their
+/// memory when they are given up.
+class MeshOperation : public Operation {
+public:
+  MeshOperation(Mesh &mesh, Lane &lane, const Turn &turn)
+      : mesh(mesh), lane(lane), turn(turn), call(*turn.call), number(lane.sequence++),
+        members(lane.members.size()), mine(lane.mine) {}
+  ~MeshOperation() override {
+    for (const std::unique_ptr<Expected> &each : expected)
+      mesh.forget(*each);
+    if (!hasLeft())
+      mesh.forget(sent);
+  }
+  bool isMissing(size_t member) const override {
+    for (const std::unique_ptr<Expected> &each : expected)
+      if (!each->isThere() && each->key.from == static_cast<int32_t>(lane.members[member]))
+        return true;
+    return false;
+  }
+
+protected:
+  Expected &expect(size_t member, uint32_t phase, std::byte *to, size_t bytes) {
+    Expected &fresh = *expected.emplace_back(std::make_unique<Expected>());
+    fresh.key = {lane.id, number, static_cast<int32_t>(lane.members[member]),
+                 static_cast<int32_t>(lane.members[mine]), phase};
+    fresh.site = turn.site;
+    fresh.to = to;
+    fresh.bytes = bytes;
+    mesh.expect(fresh);
+    return fresh;
+  }
+  void send(size_t member, uint32_t phase, uint64_t offset, const std::byte *from, size_t bytes) {
+    toSend += bytes;
+    mesh.send({lane.id, number, static_cast<int32_t>(lane.members[mine]),
+               static_cast<int32_t>(lane.members[member]), phase},
+              turn.site, turn.text, offset, {from, bytes}, sent);
+  }
+  /// Somebody came with something else.
+  Status sameCalls() const {
+    for (const std::unique_ptr<Expected> &each : expected)
+      if (each->isDifferent.load(std::memory_order_acquire))
+        return mismatch(each->key.from, each->text, each->key.to, turn.text);
+    return Status();
+  }
+  bool areAllThere() const {
+    return std::all_of(expected.begin(), expected.end(),
+                       [](const auto &each) { return each->isThere(); });
+  }
+  bool hasLeft() const { return sent.bytes.load(std::memory_order_acquire) >= toSend; }
+
+  Mesh &mesh;
+  Lane &lane;
+  const Turn &turn;
+  const Call &call;
+  const uint64_t number;
+  const size_t members, mine;
+  Sent sent;
+  size_t toSend = 0;
+  std::vector<std::unique_ptr<Expected>> expected;
+};
+
+/// Memory that a lane keeps from one collective to the next, because new memory costs more than
+/// what is done with it.
+class MeshLane final : public LaneData {
+public:
+  std::byte *staging(size_t bytes) {
+    if (bytes > size) {
+      memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
+      size = bytes;
+    }
+    return memory.get();
+  }
+
+private:
+  std::unique_ptr<std::byte[]> memory;
+  size_t size = 0;
+};
+
+/// One tensor is reduced by an operation: block by block, as it comes.
+class StreamingAllReduce final : public MeshOperation {
+public:
+  StreamingAllReduce(Mesh &mesh, Lane &lane, const Turn &turn)
+      : MeshOperation(mesh, lane, turn), tensor(call.tensors[0]),
+        isSplit(turn.bytes > (members > 2 ? mostWhole : mostOfAPair)) {
+    share = shareOfMember(mine);
+    expectOperands();
+    for (size_t m = 0; isSplit && m < members; ++m)
+      if (m != mine && shareOfMember(m).bytes > 0)
+        expect(m, 1, tensor.out + shareOfMember(m).begin, shareOfMember(m).bytes);
+    // To the next first, so that not everybody sends to the same one.
+    for (size_t i = 1; i < members; ++i) {
+      const size_t m = (mine + i) % members;
+      const Share theirs = shareOfMember(m);
+      if (theirs.bytes > 0)
+        send(m, 0, 0, tensor.in + theirs.begin, theirs.bytes);
+    }
+  }
+
+  Result<bool> advance() override {
+    TILEWRIGHT_TRY(sameCalls());
+    reduceWhatCame();
+    return reduced == share.bytes && areAllThere() && hasLeft();
+  }
+
+private:
+  /// Below these everybody sends everything: one step is less than two. Two ranks send as much
+  /// either way, but do half of the sums if they share them out.
+  static constexpr size_t mostWhole = 16 << 10, mostOfAPair = 128 << 10;
+  static constexpr size_t block = 256 << 10; // what is sent at once; it is still in the cache
+
+  Share shareOfMember(size_t member) const {
+    return isSplit ? shareOf(tensor, member, members) : Share{0, turn.bytes};
+  }
+
+  /// One operand comes where the result will be, unless that is this rank's operand.
+  void expectOperands() {
+    operands.resize(members);
+    const bool isInPlace = tensor.in == tensor.out;
+    if (!lane.data)
+      lane.data = std::make_unique<MeshLane>();
+    std::byte *free = static_cast<MeshLane &>(*lane.data).staging((members - 1) * share.bytes);
+    bool isOutFree = !isInPlace;
+    for (size_t m = 0; share.bytes > 0 && m < members; ++m) {
+      if (m == mine) {
+        operands[m] = tensor.in + share.begin;
+        continue;
+      }
+      std::byte *to = isOutFree ? tensor.out + share.begin : free;
+      if (!std::exchange(isOutFree, false))
+        free += share.bytes;
+      operands[m] = to;
+      arriving.push_back(&expect(m, 0, to, share.bytes));
+    }
+  }
+
+  void reduceWhatCame() {
+    const size_t width = numerics::storageBytes(tensor.element);
+    while (reduced < share.bytes) {
+      // A result over its operand waits until that has been sent; only whole exchanges do both.
+      if (!isSplit && tensor.in == tensor.out && !hasLeft())
+        return;
+      size_t there = share.bytes;
+      for (const Expected *each : arriving)
+        there = std::min(there, each->received.load(std::memory_order_acquire));
+      const size_t bytes = std::min(there - reduced, block) / width * width;
+      // Blocks are not cut smaller than they need be, because each is a message.
+      if (bytes == 0 || (bytes < block && reduced + bytes < share.bytes))
+        return;
+      for (size_t done = 0; done < bytes; done += piece)
+        reducePiece(reduced + done, std::min(piece, bytes - done), width);
+      const std::byte *to = tensor.out + share.begin + reduced;
+      for (size_t i = 1; isSplit && i < members; ++i)
+        send((mine + i) % members, 1, reduced, to, bytes);
+      reduced += bytes;
+    }
+  }
+
+  void reducePiece(size_t at, size_t bytes, size_t width) {
+    std::byte *to = tensor.out + share.begin + at;
+    alignas(64) std::byte sum[piece];
+    // The first operand may be where the sum will be.
+    std::byte *into = operands[0] + at == to ? to : sum;
+    if (into == sum)
+      std::memcpy(sum, operands[0] + at, bytes);
+    for (size_t m = 1; m < members; ++m)
+      turn.combine(into, operands[m] + at, bytes / width);
+    if (into == sum)
+      std::memcpy(to, sum, bytes);
+  }
+
+  static constexpr size_t piece = 16 << 10;
+  const Tensor &tensor;
+  const bool isSplit;
+  Share share;
+  std::vector<const std::byte *> operands; // of the share, by member
+  std::vector<Expected *> arriving;
+  size_t reduced = 0;
+};
+
+/// Everything else: parts are packed, exchanged, and put where they belong.
+class Exchange final : public MeshOperation {
+public:
+  Exchange(Mesh &mesh, Lane &lane, const Turn &turn) : MeshOperation(mesh, lane, turn) {
+    switch (call.kind) {
+    case Kind::broadcast:
+      oneWay(mine == 0 ? std::nullopt : std::optional<size_t>(0), mine == 0);
+      return;
+    case Kind::permute:
+      oneWay(turn.source, false);
+      return;
+    case Kind::raggedAllToAll:
+      beginRagged();
+      return;
+    default:
+      break;
+    }
+    const size_t tensors = std::max<size_t>(call.tensors.size(), 1);
+    incoming.resize(tensors * members);
+    for (size_t t = 0; t < tensors; ++t)
+      for (size_t i = 1; i < members; ++i) {
+        const size_t m = (mine + i) % members, from = (mine + members - i) % members;
+        const size_t bytes = piece(t, mine).bytes();
+        incoming[t * members + from].resize(bytes);
+        expect(from, static_cast<uint32_t>(t), incoming[t * members + from].data(), bytes);
+        sendPiece(t, m);
+      }
+  }
+
+  Result<bool> advance() override {
+    TILEWRIGHT_TRY(sameCalls());
+    answerWhenThere();
+    if (!areAllThere())
+      return false;
+    if (!isPlaced) {
+      isPlaced = true;
+      TILEWRIGHT_TRY(place());
+    }
+    return isPlaced && !answerTo && areAllThere() && hasLeft();
+  }
+
+private:
+  /// The part of operand `t` that member `m` needs.
+  Piece piece(size_t t, size_t m) const {
+    if (call.tensors.empty())
+      return {0, 0, 0, 0};
+    const Tensor &tensor = call.tensors[t];
+    const size_t bytes = numerics::storageBytes(tensor.element);
+    if (call.kind == Kind::reduceScatter)
+      return Piece::of(tensor.inDims, call.dimension, m, members, bytes);
+    if (call.kind == Kind::allToAll)
+      return Piece::of(tensor.inDims, call.splitDimension, m, members, bytes);
+    const size_t whole = inBytes(tensor);
+    return {0, whole, whole, whole > 0 ? size_t(1) : 0};
+  }
+
+  void sendPiece(size_t t, size_t m) {
+    const Piece part = piece(t, m);
+    const std::byte *from = part.rows > 0 ? call.tensors[t].in + part.first : nullptr;
+    if (!part.isContiguous()) {
+      packed.emplace_back(part.bytes());
+      part.pack(packed.back().data(), call.tensors[t].in);
+      from = packed.back().data();
+    }
+    send(m, static_cast<uint32_t>(t), 0, from, part.bytes());
+  }
+
+  /// Operands go from one to some. Who sends waits until they have come, so that it cannot be more
+  /// than one collective ahead, and what comes too early is never much.
+  void oneWay(std::optional<size_t> source, bool isRoot) {
+    const auto answer = static_cast<uint32_t>(call.tensors.size());
+    isPlaced = true;
+    std::vector<size_t> targets;
+    if (isRoot)
+      for (size_t m = 1; m < members; ++m)
+        targets.push_back(m);
+    else if (call.kind == Kind::permute && turn.target)
+      targets.push_back(*turn.target);
+    for (size_t t = 0; t < call.tensors.size(); ++t) {
+      const Tensor &tensor = call.tensors[t];
+      const size_t bytes = outBytes(tensor);
+      if (source && *source != mine)
+        expect(*source, static_cast<uint32_t>(t), tensor.out, bytes);
+      else if (source || isRoot)
+        copyBytes(tensor.out, tensor.in, tensor.out == tensor.in ? 0 : bytes);
+      else if (bytes > 0)
+        std::memset(tensor.out, 0, bytes);
+      for (size_t m : targets)
+        if (m != mine)
+          send(m, static_cast<uint32_t>(t), 0, tensor.in, bytes);
+    }
+    awaited = expected.size();
+    if (source && *source != mine)
+      answerTo = *source;
+    for (size_t m : targets)
+      if (m != mine)
+        expect(m, answer, nullptr, 0);
+  }
+
+  /// Says that the operands have come, whether or not those who got this rank's have said so.
+  void answerWhenThere() {
+    if (!answerTo ||
+        !std::all_of(expected.begin(), expected.begin() + static_cast<int64_t>(awaited),
+                     [](const auto &each) { return each->isThere(); }))
+      return;
+    send(*answerTo, static_cast<uint32_t>(call.tensors.size()), 0, nullptr, 0);
+    answerTo.reset();
+  }
+
+  void beginRagged() {
+    const size_t entries = call.ragged.size() / 4, each = entries / members;
+    const auto *table = reinterpret_cast<const std::byte *>(call.ragged.data());
+    const Tensor &tensor = call.tensors[0];
+    row = product(std::span(tensor.inDims).subspan(1)) * numerics::storageBytes(tensor.element);
+    tables.resize(members);
+    incoming.resize(members);
+    tables[mine].assign(call.ragged.begin(), call.ragged.end());
+    for (size_t i = 1; i < members; ++i) {
+      const size_t m = (mine + i) % members;
+      tables[m].resize(call.ragged.size());
+      expect(m, 0, reinterpret_cast<std::byte *>(tables[m].data()), call.ragged.size_bytes());
+      send(m, 0, 0, table, call.ragged.size_bytes());
+      size_t offset = 0;
+      for (size_t e = m * each; e < (m + 1) * each; ++e) {
+        const size_t bytes = static_cast<size_t>(call.ragged[entries + e]) * row;
+        if (bytes > 0)
+          send(m, 1, offset, tensor.in + static_cast<size_t>(call.ragged[e]) * row, bytes);
+        offset += bytes;
+      }
+    }
+  }
+
+  /// The tables have come: are they what this rank expects? Then the rows may come too.
+  Status expectRows() {
+    const size_t entries = call.ragged.size() / 4, each = entries / members;
+    for (size_t m = 0; m < members; ++m) {
+      size_t bytes = 0;
+      for (size_t i = 0; i < each; ++i) {
+        const int64_t rows = tables[m][entries + mine * each + i];
+        const int64_t awaited = call.ragged[3 * entries + m * each + i];
+        if (rows != awaited)
+          return Status(Error::raggedRows,
+                        concat("member ", m, " of '", call.name, "' sends ", rows,
+                               " rows to member ", mine, ", which expects ", awaited));
+        bytes += static_cast<size_t>(rows) * row;
+      }
+      if (m == mine || bytes == 0)
+        continue;
+      incoming[m].resize(bytes);
+      expect(m, 1, incoming[m].data(), bytes);
+    }
+    isPlaced = false;
+    hasTables = true;
+    return Status();
+  }
+
+  Status placeRagged() {
+    // Rows that came are where a table of their own says; those of this rank where they were.
+    const size_t entries = call.ragged.size() / 4, each = entries / members;
+    std::vector<const std::byte *> in(members);
+    std::vector<const int64_t *> ragged(members);
+    for (size_t m = 0; m < members; ++m) {
+      in[m] = m == mine ? call.tensors[0].in : incoming[m].data();
+      int64_t next = 0;
+      for (size_t e = mine * each; m != mine && e < (mine + 1) * each; ++e) {
+        tables[m][e] = next;
+        next += tables[m][entries + e];
+      }
+      ragged[m] = tables[m].data();
+    }
+    return raggedAllToAll({call, mine, members, in, {}, ragged});
+  }
+
+  Status place() {
+    if (call.kind == Kind::raggedAllToAll)
+      return hasTables ? placeRagged() : expectRows();
+    const size_t tensors = call.tensors.size();
+    std::vector<const std::byte *> in(members * tensors);
+    for (size_t t = 0; t < tensors; ++t) {
+      const Piece own = piece(t, mine);
+      if (!own.isContiguous()) {
+        incoming[t * members + mine].resize(own.bytes());
+        own.pack(incoming[t * members + mine].data(), call.tensors[t].in);
+      }
+      for (size_t m = 0; m < members; ++m)
+        in[m * tensors + t] = m == mine && own.isContiguous() ? call.tensors[t].in + own.first
+                                                              : incoming[t * members + m].data();
+    }
+    if (call.kind == Kind::allReduce) {
+      waitToReduce = std::move(in);
+      return reduceWhole();
+    }
+    if (call.kind == Kind::reduceScatter) {
+      // The pieces have the shape of the result: what is left is an all_reduce of them.
+      Call sum = call;
+      sum.kind = Kind::allReduce;
+      for (Tensor &tensor : sum.tensors)
+        tensor.inDims = tensor.outDims;
+      reduceAll({sum, mine, members, in, {}});
+      return Status();
+    }
+    for (size_t t = 0; t < tensors; ++t) {
+      const Tensor &tensor = call.tensors[t];
+      const size_t bytes = numerics::storageBytes(tensor.element);
+      for (size_t m = 0; m < members; ++m)
+        Piece::of(tensor.outDims, call.dimension, m, members, bytes)
+            .unpack(tensor.out, in[m * tensors + t]);
+    }
+    return Status();
+  }
+
+  /// A result may be an operand that is still being sent.
+  Status reduceWhole() {
+    if (!hasLeft()) {
+      isPlaced = false;
+      return Status();
+    }
+    reduceAll({call, mine, members, waitToReduce, {}});
+    return Status();
+  }
+
+  std::vector<std::vector<std::byte>> incoming; // by tensor and member
+  std::deque<std::vector<std::byte>> packed;    // until they are sent
+  std::vector<const std::byte *> waitToReduce;
+  bool isPlaced = false;
+  // One way:
+  std::optional<size_t> answerTo;
+  size_t awaited = 0; // of the messages, before the answers
+  // Ragged:
+  std::vector<std::vector<int64_t>> tables;
+  size_t row = 0;
+  bool hasTables = false;
+};
+
+} // namespace
+
+std::unique_ptr<Operation> makeExchange(Mesh &mesh, Lane &lane, const Turn &turn) {
+  const Call &call = *turn.call;
+  if (call.kind == Kind::allReduce && call.tensors.size() == 1 && turn.combine && turn.bytes > 0)
+    return std::make_unique<StreamingAllReduce>(mesh, lane, turn);
+  return std::make_unique<Exchange>(mesh, lane, turn);
+}
+
+} // namespace tilewright::collective::tcp

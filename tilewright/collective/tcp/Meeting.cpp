@@ -1,0 +1,342 @@
+// How the processes of a job find each other and connect.
+#include "tilewright/collective/tcp/Mesh.h"
+#include "tilewright/support/Concat.h"
+
+#include <arpa/inet.h>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <random>
+#include <sstream>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace tilewright::collective::tcp {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+/// The first bytes on a connection, each way. The secret comes through the key-value store, so
+/// who does not see that is not let in.
+struct Hello {
+  static constexpr uint64_t right = 0x31'70'63'74'77'6c'69'74; // "tilwtcp1"
+  uint64_t magic = right, secret = 0, epoch = 0;
+  int64_t process = 0;
+  uint64_t isWelcome = 1;
+};
+
+class Socket {
+public:
+  explicit Socket(int number = -1) : number(number) {}
+  ~Socket() {
+    if (number >= 0)
+      close(number);
+  }
+  Socket(const Socket &) = delete;
+  Socket &operator=(const Socket &) = delete;
+  int get() const { return number; }
+  int release() { return std::exchange(number, -1); }
+
+private:
+  int number;
+};
+
+Status broken(const char *what) {
+  return Status(Error::ranksNotConnected, concat(what, " failed: ", std::strerror(errno)));
+}
+
+bool awaitEvent(int socket, short events, Deadline deadline) {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+      deadline - std::chrono::steady_clock::now());
+  pollfd poll = {socket, events, 0};
+  return ::poll(&poll, 1, static_cast<int>(std::clamp<int64_t>(left.count() + 1, 0, 1'000'000))) ==
+         1;
+}
+
+bool sendAll(int socket, const Hello &hello, Deadline deadline) {
+  const auto *bytes = reinterpret_cast<const std::byte *>(&hello);
+  for (size_t done = 0; done < sizeof hello;) {
+    if (!awaitEvent(socket, POLLOUT, deadline))
+      return false;
+    const ssize_t count = ::send(socket, bytes + done, sizeof hello - done, MSG_NOSIGNAL);
+    if (count < 0 && errno != EAGAIN && errno != EINTR)
+      return false;
+    done += static_cast<size_t>(std::max<ssize_t>(count, 0));
+  }
+  return true;
+}
+
+bool receiveAll(int socket, Hello &hello, Deadline deadline) {
+  auto *bytes = reinterpret_cast<std::byte *>(&hello);
+  for (size_t done = 0; done < sizeof hello;) {
+    if (!awaitEvent(socket, POLLIN, deadline))
+      return false;
+    const ssize_t count = recv(socket, bytes + done, sizeof hello - done, 0);
+    if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR))
+      return false;
+    done += static_cast<size_t>(std::max<ssize_t>(count, 0));
+  }
+  return hello.magic == Hello::right;
+}
+
+/// An address of this host that others may reach: not loopback, if there is one.
+std::string addressOfThisHost() {
+  ifaddrs *all = nullptr;
+  std::string found = "127.0.0.1";
+  if (getifaddrs(&all) != 0)
+    return found;
+  for (ifaddrs *each = all; each; each = each->ifa_next)
+    if (each->ifa_addr && each->ifa_addr->sa_family == AF_INET && (each->ifa_flags & IFF_UP) &&
+        !(each->ifa_flags & IFF_LOOPBACK)) {
+      char text[INET_ADDRSTRLEN];
+      inet_ntop(AF_INET, &reinterpret_cast<sockaddr_in *>(each->ifa_addr)->sin_addr, text,
+                sizeof text);
+      found = text;
+      break;
+    }
+  freeifaddrs(all);
+  return found;
+}
+
+struct Address {
+  sockaddr_storage storage = {};
+  socklen_t length = 0;
+};
+std::optional<Address> parse(const std::string &host, const std::string &port) {
+  addrinfo hints = {}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  if (getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0 || !found)
+    return std::nullopt;
+  Address address;
+  address.length = found->ai_addrlen;
+  std::memcpy(&address.storage, found->ai_addr, found->ai_addrlen);
+  freeaddrinfo(found);
+  return address;
+}
+
+void prepare(int socket) {
+  const int on = 1, bytes = 4 << 20;
+  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+  setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+  fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK);
+}
+
+} // namespace
+
+class Meeting {
+public:
+  Meeting(Mesh &mesh, KeyValueStore &store, const Mesh::Options &options)
+      : mesh(mesh), membership(mesh.membership), store(store), options(options),
+        deadline(after(options.connectPatience)) {}
+  Status run();
+
+private:
+  std::string keyOf(int64_t process) const {
+    return concat(membership.job, "/tcp/", membership.epoch, "/", process);
+  }
+  std::string ranks(int64_t process) const {
+    const std::vector<int64_t> all = membership.ranksOf(process);
+    return all.size() == 1 ? concat("rank ", all[0]) : concat("ranks ", listed(all));
+  }
+  Status listen();
+  Status connectTo(Mesh::Link &link);
+  Status acceptOne();
+  Status nobodyDied() const;
+
+  Mesh &mesh;
+  const Membership &membership;
+  KeyValueStore &store;
+  const Mesh::Options &options;
+  const Deadline deadline;
+  int listening = -1;
+  uint64_t secret = 0;
+};
+
+Status Meeting::listen() {
+  const std::string host = options.address.empty() ? addressOfThisHost() : options.address;
+  std::optional<Address> address = parse(host, "0");
+  if (!address)
+    return Status(Error::ranksNotConnected, concat("'", host, "' is not the number of an address"));
+  listening = ::socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (listening < 0)
+    return broken("socket");
+  if (bind(listening, reinterpret_cast<sockaddr *>(&address->storage), address->length) != 0 ||
+      ::listen(listening, 512) != 0)
+    return broken(concat("listening on ", host).c_str());
+  getsockname(listening, reinterpret_cast<sockaddr *>(&address->storage), &address->length);
+  char name[NI_MAXHOST], port[NI_MAXSERV];
+  if (getnameinfo(reinterpret_cast<sockaddr *>(&address->storage), address->length, name,
+                  sizeof name, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    return broken("getnameinfo");
+  std::random_device random;
+  secret = (uint64_t(random()) << 32) | random();
+  return store.put(keyOf(membership.process), concat(name, " ", port, " ", secret));
+}
+
+/// A connection on which something comes, or that ends, before all are there has lost its other
+/// end.
+Status Meeting::nobodyDied() const {
+  for (const auto &link : mesh.links) {
+    char byte;
+    if (link->socket >= 0 && recv(link->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+      return Status(Error::ranksNotConnected,
+                    concat(ranks(link->process), " (process ", link->process, " at ", link->address,
+                           ") ended while the others were connecting"));
+  }
+  return Status();
+}
+
+Status Meeting::connectTo(Mesh::Link &link) {
+  const std::string key = keyOf(link.process);
+  std::optional<std::string> value;
+  std::chrono::microseconds pause(100);
+  while (true) { // in small steps, to notice that somebody else has died meanwhile
+    TILEWRIGHT_ASSIGN(value, store.tryGet(key));
+    if (value)
+      break;
+    TILEWRIGHT_TRY(nobodyDied());
+    if (std::chrono::steady_clock::now() >= deadline)
+      return Status(Error::ranksNotConnected,
+                    concat("process ", membership.process, " waited for ", ranks(link.process),
+                           " to come: nobody wrote '", key, "' in the key-value store in time"));
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, std::chrono::microseconds(5000));
+  }
+  std::istringstream parts(*value);
+  std::string host, port;
+  Hello hello;
+  parts >> host >> port >> hello.secret;
+  link.address = concat(host, ":", port);
+  std::optional<Address> address = parse(host, port);
+  if (!address || !parts)
+    return Status(Error::ranksNotConnected,
+                  concat("'", *value, "' under '", key, "' is not an address"));
+  Socket socket(
+      ::socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (socket.get() < 0)
+    return broken("socket");
+  prepare(socket.get());
+  auto unreachable = [&](int reason) {
+    return Status(Error::ranksNotConnected,
+                  concat(ranks(link.process), " cannot be reached at ", link.address, " (",
+                         std::strerror(reason),
+                         "): its process has ended, has gone on with another epoch, or the "
+                         "address is not one that this host can reach"));
+  };
+  if (::connect(socket.get(), reinterpret_cast<sockaddr *>(&address->storage), address->length) !=
+      0) {
+    if (errno != EINPROGRESS)
+      return unreachable(errno);
+    int error = ETIMEDOUT;
+    socklen_t length = sizeof error;
+    if (awaitEvent(socket.get(), POLLOUT, deadline))
+      getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
+    if (error != 0)
+      return unreachable(error);
+  }
+  hello.epoch = membership.epoch;
+  hello.process = membership.process;
+  Hello answer;
+  if (!sendAll(socket.get(), hello, deadline) || !receiveAll(socket.get(), answer, deadline))
+    return Status(Error::ranksNotConnected,
+                  concat(ranks(link.process), " was reached at ", link.address,
+                         " but did not answer; its process has ended or hangs"));
+  if (!answer.isWelcome)
+    return Status(Error::rankFenced,
+                  concat("process ", membership.process, " came to ", ranks(link.process),
+                         " with epoch ", membership.epoch, ", which has epoch ", answer.epoch,
+                         "; whoever was given up must join anew"));
+  link.socket = socket.release();
+  return Status();
+}
+
+Status Meeting::acceptOne() {
+  while (!awaitEvent(listening, POLLIN, std::min(deadline, after(20ms)))) {
+    TILEWRIGHT_TRY(nobodyDied());
+    if (std::chrono::steady_clock::now() >= deadline) {
+      std::string missing;
+      for (const auto &link : mesh.links)
+        if (link->socket < 0)
+          missing += (missing.empty() ? "" : ", ") + ranks(link->process);
+      return Status(Error::ranksNotConnected, concat("process ", membership.process,
+                                                     " waited in vain for ", missing, " to come"));
+    }
+  }
+  sockaddr_storage from = {};
+  socklen_t length = sizeof from;
+  Socket socket(accept4(listening, reinterpret_cast<sockaddr *>(&from), &length, SOCK_CLOEXEC));
+  if (socket.get() < 0)
+    return Status();
+  prepare(socket.get());
+  // A stranger, or one that says nothing, does not keep the others waiting for long.
+  Hello hello;
+  if (!receiveAll(socket.get(), hello, std::min(deadline, after(1s))) || hello.secret != secret)
+    return Status();
+  Hello answer;
+  answer.epoch = membership.epoch;
+  answer.process = membership.process;
+  for (auto &link : mesh.links)
+    if (link->process == hello.process && link->socket < 0 && hello.epoch == membership.epoch) {
+      char name[NI_MAXHOST] = "?", port[NI_MAXSERV] = "?";
+      (void)getnameinfo(reinterpret_cast<sockaddr *>(&from), length, name, sizeof name, port,
+                        sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
+      link->address = concat(name, ":", port);
+      if (!sendAll(socket.get(), answer, deadline))
+        return broken("answering");
+      link->socket = socket.release();
+      return Status();
+    }
+  answer.isWelcome = 0; // not of this epoch: it is told ours and nothing else
+  (void)sendAll(socket.get(), answer, std::min(deadline, after(1s)));
+  return Status();
+}
+
+Status Meeting::run() {
+  TILEWRIGHT_TRY(listen());
+  Socket owner(listening);
+  // To those before us; those after us come. The first waits for nobody, so there is no circle.
+  for (auto &link : mesh.links)
+    if (link->process < membership.process)
+      TILEWRIGHT_TRY(connectTo(*link));
+  auto isMissing = [](const auto &link) { return link->socket < 0; };
+  while (std::any_of(mesh.links.begin(), mesh.links.end(), isMissing))
+    TILEWRIGHT_TRY(acceptOne());
+  for (auto &link : mesh.links)
+    mesh.watch(*link);
+  return Status();
+}
+
+Result<std::unique_ptr<Mesh>> Mesh::connect(const Membership &membership, KeyValueStore &store,
+                                            const Options &options, FailureBox &failure) {
+  std::unique_ptr<Mesh> mesh(new Mesh(membership, failure));
+  mesh->poller = epoll_create1(EPOLL_CLOEXEC);
+  mesh->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (mesh->poller < 0 || mesh->bell < 0)
+    return broken("epoll_create1");
+  epoll_event event = {};
+  event.events = EPOLLIN;
+  epoll_ctl(mesh->poller, EPOLL_CTL_ADD, mesh->bell, &event);
+  mesh->leftRuns.assign(membership.processOfRank.size(), -1);
+  for (int64_t process : membership.processes())
+    if (process != membership.process) {
+      mesh->links.push_back(std::make_unique<Link>());
+      Link &link = *mesh->links.back();
+      link.process = process;
+      link.buffer.resize(Mesh::bufferBytes);
+      mesh->linkOf[process] = &link;
+    }
+  TILEWRIGHT_TRY(Meeting(*mesh, store, options).run());
+  return mesh;
+}
+
+} // namespace tilewright::collective::tcp
