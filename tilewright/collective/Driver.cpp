@@ -171,6 +171,7 @@ Status Driver::stuck(const Entry &entry) {
 Status Driver::wait(Entry &entry) {
   const Call &call = *entry.turn.call;
   std::optional<Deadline> deadline; // a clock is read only by those who wait
+  bool isOverdue = false;
   for (uint64_t round = 0;; ++round) {
     if (failure.isSet() && !entry.isDone) {
       entry.end = stopped(call);
@@ -198,7 +199,9 @@ Status Driver::wait(Entry &entry) {
         }
         continue;
       }
-      if (std::chrono::steady_clock::now() >= *deadline) {
+      // A process that was stopped comes back to a deadline long past: what has come since is
+      // looked at first.
+      if (std::chrono::steady_clock::now() >= *deadline && std::exchange(isOverdue, true)) {
         entry.end = stuck(entry);
         fail(entry.end.message());
         break;
@@ -244,7 +247,10 @@ Status Driver::run(Lane &lane, const Turn &turn) {
   Status status = wait(entry);
   if (!entry.isDone)
     std::erase(lane.queue, &entry);
+  const bool isMore = !entries.empty();
   lock.unlock();
+  if (isMore)
+    wakeHelper();
   return status;
 }
 

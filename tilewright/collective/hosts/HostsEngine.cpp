@@ -207,7 +207,7 @@ private:
   }
 
   bool isPatient(uint64_t round) const override {
-    return round >= (job.options.canSpin ? spinning : 20);
+    return round >= (job.options.canSpin && job.host->canSpin ? spinning : 4);
   }
   void settle(std::string_view where) override {
     own.where.write(where);

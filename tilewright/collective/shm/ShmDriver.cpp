@@ -423,25 +423,34 @@ private:
   }
   void wakeEverybody();
 
-  uint64_t firstSleep() const { return (host.canSpin ? spinning : 0) + yielding; }
-  bool isPatient(uint64_t round) const override { return round >= firstSleep(); }
+  uint64_t firstYield() const { return host.canSpin ? spinning : 0; }
+  bool isPatient(uint64_t round) const override {
+    return round >= firstYield() && round >= firstSleep;
+  }
   void settle(std::string_view where) override {
     own.where.write(where);
     host.announceSleep();
     seen = host.board->doorbell.load(std::memory_order_acquire);
+    hasLooked = false;
   }
   void rise(std::string_view where) override {
     host.board->sleepers.fetch_sub(1, std::memory_order_relaxed);
     own.where.write(where);
   }
   void idle(uint64_t round) override {
-    if (round == firstSleep()) // looks once more now that others know
-      return;
-    if (round > firstSleep()) {
+    if (round == 0)
+      firstSleep = firstYield() + yielding;
+    if (isPatient(round)) {
+      if (!std::exchange(hasLooked, true)) // once more now that others know
+        return;
       sleepOn(host.board->doorbell, seen, std::chrono::milliseconds(10));
       seen = host.board->doorbell.load(std::memory_order_acquire);
-    } else if (!host.canSpin || round >= spinning) {
+    } else if (round >= firstYield()) {
+      // On a machine with much else to do, who gives way may be back after milliseconds.
+      const auto before = std::chrono::steady_clock::now();
       sched_yield();
+      if (std::chrono::steady_clock::now() - before > std::chrono::milliseconds(1))
+        firstSleep = round + 1;
     } else if (round >= eager) {
 #if defined(__x86_64__)
       _mm_pause();
@@ -473,6 +482,8 @@ private:
   Host &host;
   RankBoard &own;
   uint32_t seen = 0; // of the doorbell
+  bool hasLooked = false;
+  uint64_t firstSleep = 0; // the first try that is followed by sleep
 };
 
 /// Makes the slots of this rank in a lane, where the others will find them.
