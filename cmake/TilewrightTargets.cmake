@@ -65,11 +65,20 @@ function(tilewright_link name scope)
   endif()
 endfunction()
 
-# tilewright_test(NAME [NO_LLVM] [HOT] SOURCES … [LINK …] [ARGS …] [LABELS …])
+# Every test program, and with them the libraries that they need.
+add_custom_target(tilewright_tests)
+
+# tilewright_test(NAME [NO_LLVM] [HOT] [ONE_THREAD] SOURCES … [LINK …] [ARGS …] [LABELS …])
 # A GoogleTest program, run by CTest as one test.
+#
+# ONE_THREAD  neither it nor what it tests has a second thread: left out under ThreadSanitizer.
 function(tilewright_test name)
-  cmake_parse_arguments(ARG "NO_LLVM;HOT" "" "SOURCES;LINK;ARGS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "NO_LLVM;HOT;ONE_THREAD" "" "SOURCES;LINK;ARGS;LABELS" ${ARGN})
+  if(ARG_ONE_THREAD AND TILEWRIGHT_SANITIZE STREQUAL "thread")
+    return()
+  endif()
   add_executable(${name} ${ARG_SOURCES})
+  add_dependencies(tilewright_tests ${name})
   tilewright_link(${name} PRIVATE ${ARG_LINK})
   target_link_libraries(${name} PRIVATE GTest::gmock GTest::gtest GTest::gtest_main Threads::Threads)
   target_compile_definitions(${name} PRIVATE
