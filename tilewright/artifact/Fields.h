@@ -4,13 +4,12 @@
 #define TILEWRIGHT_ARTIFACT_FIELDS_H
 
 #include "tilewright/artifact/Executable.h"
-
-#include <type_traits>
+#include "tilewright/support/Archive.h"
 
 namespace tilewright::artifact {
 
 /// An archive is a class with these members; Writer.cpp and Reader.cpp have one
-/// each, and so does the fuzzer.
+/// each (support/Archive.h has the plain fields), and so does the fuzzer.
 ///
 ///   static constexpr bool isWriter
 ///   void number(T &)                       an unsigned number, or bool
@@ -22,8 +21,7 @@ namespace tilewright::artifact {
 ///   void alternative(V &)                  a variant: which, then its fields()
 ///   void optional(O &)                     whether it is there, then its fields()
 ///   bool enter(); void leave();            nested attributes; false is too deep
-template <typename Archive, typename T>
-using Field = std::conditional_t<Archive::isWriter, const T, T>;
+using tilewright::Field;
 
 template <typename A> void fields(A &a, Field<A, std::string> &text) { a.text(text); }
 template <typename A> void fields(A &a, Field<A, int64_t> &value) { a.integer(value); }

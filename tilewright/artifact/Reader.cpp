@@ -3,53 +3,19 @@
 #include "tilewright/artifact/Check.h"
 #include "tilewright/artifact/Fields.h"
 #include "tilewright/artifact/Format.h"
-#include "tilewright/support/Cursor.h"
 #include "tilewright/support/Fingerprint.h"
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 namespace tilewright::artifact {
 namespace {
 
-class ReaderArchive {
+class ReaderArchive : public ByteReader {
 public:
-  static constexpr bool isWriter = false;
   ReaderArchive(std::span<const std::byte> bytes, std::string_view part)
-      : cursor(bytes, part, Error::executableEncoding) {}
+      : ByteReader(bytes, part, Error::executableEncoding) {}
 
-  template <typename T> void number(T &value) {
-    const uint64_t read = cursor.number();
-    if (read > std::numeric_limits<T>::max())
-      cursor.fail(concat("has the number ", read, ", and at most ",
-                         uint64_t(std::numeric_limits<T>::max()), " may stand there"));
-    else
-      value = static_cast<T>(read);
-  }
-  template <typename T> void integer(T &value) {
-    const uint64_t raw = cursor.number();
-    const auto read = static_cast<int64_t>((raw >> 1) ^ (~(raw & 1) + 1));
-    if (read != static_cast<T>(read))
-      cursor.fail(concat("has the number ", read, ", which is out of range there"));
-    else
-      value = static_cast<T>(read);
-  }
-  template <typename E> void enumeration(E &value, size_t count) {
-    const uint64_t read = cursor.number();
-    if (read >= count)
-      cursor.fail(concat("has the choice ", read, " where only ", count, " are known"));
-    else
-      value = static_cast<E>(read);
-  }
-  void text(std::string &value) {
-    const std::span<const std::byte> read = cursor.take(cursor.count("characters"));
-    value.assign(reinterpret_cast<const char *>(read.data()), read.size());
-  }
-  void bytes(std::vector<std::byte> &value) {
-    const std::span<const std::byte> read = cursor.take(cursor.count("bytes"));
-    value.assign(read.begin(), read.end());
-  }
   template <typename T> void list(std::vector<T> &items, const char *things) {
     const size_t count = cursor.count(things, bytesEach<T>());
     items.reserve(count);
@@ -79,8 +45,6 @@ public:
   }
   void leave() { --depth; }
 
-  Status finish() { return cursor.finish(); }
-
 private:
   /// The fewest bytes that an item takes, so that memory stays in proportion.
   template <typename T> static constexpr size_t bytesEach() {
@@ -107,7 +71,6 @@ private:
     ((which == I ? static_cast<void>(value.template emplace<I>()) : void()), ...);
   }
 
-  Cursor cursor;
   size_t depth = 0;
 };
 

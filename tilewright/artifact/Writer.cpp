@@ -10,22 +10,8 @@ namespace tilewright::artifact {
 namespace {
 
 /// Appends fields to a section.
-class WriterArchive {
+class WriterArchive : public ByteWriter {
 public:
-  static constexpr bool isWriter = true;
-  std::vector<std::byte> out;
-
-  void number(uint64_t value) {
-    for (; value >= 0x80; value >>= 7)
-      out.push_back(static_cast<std::byte>(value | 0x80));
-    out.push_back(static_cast<std::byte>(value));
-  }
-  void integer(int64_t value) {
-    number((static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63));
-  }
-  template <typename E> void enumeration(E value, size_t) { number(static_cast<uint64_t>(value)); }
-  void text(const std::string &value) { append(std::as_bytes(std::span(value))); }
-  void bytes(const std::vector<std::byte> &value) { append(value); }
   template <typename T> void list(const std::vector<T> &items, const char *) {
     number(items.size());
     for (const T &item : items)
@@ -42,12 +28,6 @@ public:
   }
   bool enter() { return true; }
   void leave() {}
-
-private:
-  void append(std::span<const std::byte> value) {
-    number(value.size());
-    out.insert(out.end(), value.begin(), value.end());
-  }
 };
 
 void put(std::vector<std::byte> &file, size_t at, const auto &value) {

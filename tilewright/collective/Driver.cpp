@@ -25,6 +25,11 @@ std::vector<int64_t> Membership::ranksOf(int64_t process) const {
   return ranks;
 }
 
+std::string Membership::ranksText(int64_t process) const {
+  const std::vector<int64_t> ranks = ranksOf(process);
+  return ranks.size() == 1 ? concat("rank ", ranks[0]) : concat("ranks ", listed(ranks));
+}
+
 bool FailureBox::set(std::string text) {
   std::lock_guard lock(mutex);
   if (has.load(std::memory_order_relaxed))

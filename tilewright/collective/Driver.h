@@ -24,6 +24,7 @@ struct Membership {
 
   std::vector<int64_t> processes() const; // those with ranks, ascending
   std::vector<int64_t> ranksOf(int64_t process) const;
+  std::string ranksText(int64_t process) const; // "rank 2", "ranks 2, 3"
 };
 
 /// One collective of one rank under way: something that can be pushed on without waiting.

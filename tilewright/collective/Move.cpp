@@ -389,6 +389,34 @@ static std::optional<size_t> partner(const Call &call, std::span<const int64_t> 
                                  clique.begin());
   return std::nullopt;
 }
+Status exchange(const Party &party, std::optional<size_t> source) {
+  switch (party.own.kind) {
+  case Kind::allReduce:
+    reduceAll(party);
+    return Status();
+  case Kind::allGather:
+    gather(party);
+    return Status();
+  case Kind::reduceScatter:
+    reduceScatter(party);
+    return Status();
+  case Kind::allToAll:
+    allToAll(party);
+    return Status();
+  case Kind::raggedAllToAll:
+    return raggedAllToAll(party);
+  case Kind::broadcast:
+    receive(party, 0);
+    return Status();
+  case Kind::permute:
+    receive(party, source);
+    return Status();
+  case Kind::barrier:
+    return Status();
+  }
+  return Status();
+}
+
 std::optional<size_t> sourceOf(const Call &call, std::span<const int64_t> clique, size_t mine) {
   return partner(call, clique, mine, 1);
 }

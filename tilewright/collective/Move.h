@@ -55,6 +55,10 @@ void allToAll(const Party &party);
 Status raggedAllToAll(const Party &party);
 /// From the member with this index; zeros if there is none.
 void receive(const Party &party, std::optional<size_t> from);
+/// Whichever of these the call's kind is; an all_reduce whole. `source` is sourceOf() of a
+/// permutation.
+///  - raggedRows (E6030)
+Status exchange(const Party &party, std::optional<size_t> source);
 /// The member whose operand member `mine` gets in a permutation, and the one that gets its own.
 std::optional<size_t> sourceOf(const Call &call, std::span<const int64_t> clique, size_t mine);
 std::optional<size_t> targetOf(const Call &call, std::span<const int64_t> clique, size_t mine);

@@ -22,16 +22,8 @@ size_t count(const std::string &text, const std::string &part) {
 /// Three cliques of two ranks each, started in a circle.
 TestPlan circle() {
   TestPlan plan({{"x", 3}});
-  const PlanIndex a = plan.group({0, 1}), b = plan.group({1, 2}), c = plan.group({2, 0});
   plan.call("sum", plan.axes({0}), 9);
-  plan.branchByRank({0, 1, 2});
-  plan.arm(0);
-  plan.call("A", a, 0).call("C", c, 2);
-  plan.arm(1);
-  plan.call("B", b, 1).call("A", a, 0);
-  plan.arm(2);
-  plan.call("C", c, 2).call("B", b, 1);
-  plan.end();
+  plan.callInACircle();
   return plan;
 }
 

@@ -47,6 +47,21 @@ protected:
   std::vector<std::unique_ptr<AnyEngine>> engines;
 };
 
+/// A kit whose job has `ranksEach` ranks in each process.
+template <typename AnyJob>
+Kit connectedKit(
+    const char *name, int64_t ranksEach,
+    std::function<typename AnyJob::Connect(std::chrono::nanoseconds patience)> connectWith) {
+  return {name,
+          [=](int64_t ranks, std::chrono::nanoseconds patience) -> Result<std::unique_ptr<Job>> {
+            std::vector<int64_t> processOfRank;
+            for (int64_t rank = 0; rank < ranks; ++rank)
+              processOfRank.push_back(rank / ranksEach);
+            TILEWRIGHT_ASSIGN(auto job, AnyJob::create(processOfRank, connectWith(patience)));
+            return std::unique_ptr<Job>(std::move(job));
+          }};
+}
+
 } // namespace tilewright::collective::conformance
 
 #endif // TILEWRIGHT_COLLECTIVE_CONFORMANCE_CONNECT_H

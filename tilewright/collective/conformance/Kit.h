@@ -8,7 +8,6 @@
 #include <chrono>
 #include <functional>
 #include <ostream>
-#include <thread>
 #include <vector>
 
 namespace tilewright::collective::conformance {
@@ -39,7 +38,10 @@ const std::vector<Kit> &kits();
 
 using RankBody = std::function<Status(Communicator &)>;
 
-/// Runs `body` on one thread for each rank and returns how each ended. A rank that fails says so.
+/// Runs `body` on one thread for each rank, in a run of its own, and returns how each ended. A rank
+/// that fails says so.
+std::vector<Status> runRanks(const std::function<Engine &(int64_t rank)> &engineOf, int64_t ranks,
+                             const RankBody &body);
 std::vector<Status> runRanks(Job &job, int64_t ranks, const RankBody &body);
 /// The same in a job of its own.
 std::vector<Status> runRanks(const Kit &kit, int64_t ranks, std::chrono::nanoseconds patience,

@@ -11,28 +11,23 @@ public:
     return engine(rank).arena().allocate(bytes);
   }
 };
+
+HostsJob::Connect connectWith(std::chrono::nanoseconds patience) {
+  return [=](const Membership &members, KeyValueStore &store) {
+    hosts::HostsEngine::Options options;
+    options.host = concat("host", members.process / 2);
+    options.sums = hosts::HostsEngine::Sums::inGroupOrder;
+    options.address = "127.0.0.1";
+    options.canSpin = false;
+    options.patience = patience;
+    return hosts::HostsEngine::connect(members, store, options);
+  };
+}
 } // namespace
 
 /// Two processes a host, one rank each.
 const std::vector<Kit> &kits() {
-  static const std::vector<Kit> all = {
-      {"TwoProcessesEach",
-       [](int64_t ranks, std::chrono::nanoseconds patience) -> Result<std::unique_ptr<Job>> {
-         std::vector<int64_t> processOfRank;
-         for (int64_t rank = 0; rank < ranks; ++rank)
-           processOfRank.push_back(rank);
-         TILEWRIGHT_ASSIGN(auto job, HostsJob::create(processOfRank, [&](const Membership &members,
-                                                                         KeyValueStore &store) {
-                             hosts::HostsEngine::Options options;
-                             options.host = concat("host", members.process / 2);
-                             options.sums = hosts::HostsEngine::Sums::inGroupOrder;
-                             options.address = "127.0.0.1";
-                             options.patience = patience;
-                             options.canSpin = false;
-                             return hosts::HostsEngine::connect(members, store, options);
-                           }));
-         return std::unique_ptr<Job>(std::move(job));
-       }}};
+  static const std::vector<Kit> all = {connectedKit<HostsJob>("TwoProcessesEach", 1, connectWith)};
   return all;
 }
 

@@ -201,37 +201,20 @@ Status LocalRank::work(const Pending &pending, const Call &call) {
     ragged.push_back(theirs->ragged.data());
   }
   const Party party{call, pending.mine, members, in, out, ragged};
-  std::vector<std::byte *> results;
-  switch (call.kind) {
-  case Kind::allReduce:
+  if (call.kind == Kind::allReduce) {
+    std::vector<std::byte *> results;
     for (const Tensor &tensor : call.tensors)
       results.push_back(tensor.out);
     reduceShare(party, results);
     TILEWRIGHT_TRY(reach(pending, halfDone, call));
     collectShares(party);
     return Status();
-  case Kind::allGather:
-    gather(party);
-    return Status();
-  case Kind::reduceScatter:
-    reduceScatter(party);
-    return Status();
-  case Kind::allToAll:
-    allToAll(party);
-    return Status();
-  case Kind::raggedAllToAll:
-    if (Status status = raggedAllToAll(party); !status.isOk())
-      return stopWorking(std::move(status));
-    return Status();
-  case Kind::broadcast:
-    receive(party, 0);
-    return Status();
-  case Kind::permute:
-    receive(party, sourceOf(call, meeting.members, pending.mine));
-    return Status();
-  case Kind::barrier:
-    return Status();
   }
+  std::optional<size_t> source;
+  if (call.kind == Kind::permute)
+    source = sourceOf(call, meeting.members, pending.mine);
+  if (Status status = exchange(party, source); !status.isOk())
+    return stopWorking(std::move(status));
   return Status();
 }
 

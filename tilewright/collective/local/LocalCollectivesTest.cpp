@@ -1,4 +1,5 @@
 #include "tilewright/collective/local/LocalCollectives.h"
+#include "tilewright/collective/conformance/Kit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,26 +21,9 @@ using ::testing::HasSubstr;
 using Groups = std::vector<std::vector<int64_t>>;
 using Floats = std::vector<float>;
 
-/// Runs `rankBody` on one thread for each rank and returns how each ended.
 std::vector<Status> runRanks(LocalCollectives &meetings, int64_t ranks,
-                             const std::function<Status(Communicator &)> &rankBody) {
-  static std::atomic<int64_t> nextRun = 1;
-  const int64_t run = nextRun++;
-  std::vector<Status> ends(static_cast<size_t>(ranks));
-  std::vector<std::unique_ptr<Communicator>> joined;
-  for (int64_t rank = 0; rank < ranks; ++rank)
-    joined.push_back(*meetings.join({run, rank, ranks, {}}));
-  std::vector<std::thread> threads;
-  for (size_t rank = 0; rank < joined.size(); ++rank)
-    threads.emplace_back([&, rank] {
-      ends[rank] = rankBody(*joined[rank]);
-      if (!ends[rank].isOk())
-        joined[rank]->abandon(ends[rank]);
-      joined[rank].reset();
-    });
-  for (std::thread &thread : threads)
-    thread.join();
-  return ends;
+                             const conformance::RankBody &body) {
+  return conformance::runRanks([&](int64_t) -> Engine & { return meetings; }, ranks, body);
 }
 
 Tensor tensor(std::vector<int64_t> inDims, std::vector<int64_t> outDims, const Floats &in,

@@ -207,18 +207,6 @@ private:
     return Status();
   }
 
-  /// The guards around a place, outermost first, with their arms.
-  std::vector<std::pair<PlanIndex, uint32_t>> pathOf(const Site &site) const {
-    std::vector<std::pair<PlanIndex, uint32_t>> path;
-    uint32_t arm = site.arm;
-    for (PlanIndex guard = site.guard; guard != nothing; guard = plan.guards[guard].parent) {
-      path.push_back({guard, arm});
-      arm = plan.guards[guard].arm;
-    }
-    std::reverse(path.begin(), path.end());
-    return path;
-  }
-
   Status checkMeetings() const {
     std::vector<PlanIndex> byMeeting(plan.sites.size());
     for (PlanIndex i = 0; i < byMeeting.size(); ++i)
@@ -236,7 +224,7 @@ private:
           a.bytes != b.bytes || a.reduction != b.reduction || a.lane != b.lane)
         return fail("'", a.name, "' and '", b.name, "' are meeting ", a.meeting,
                     " and exchange different things");
-      const auto pathA = pathOf(a), pathB = pathOf(b);
+      const auto pathA = pathOf(plan, a), pathB = pathOf(plan, b);
       size_t common = 0;
       while (common < pathA.size() && common < pathB.size() && pathA[common] == pathB[common])
         ++common;

@@ -172,4 +172,15 @@ std::string describe(const CommPlan &plan, const Site &site) {
   return text;
 }
 
+GuardPath pathOf(const CommPlan &plan, const Site &site) {
+  GuardPath path;
+  uint32_t arm = site.arm;
+  for (PlanIndex guard = site.guard; guard != nothing; guard = plan.guards[guard].parent) {
+    path.push_back({guard, arm});
+    arm = plan.guards[guard].arm;
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
 } // namespace tilewright::collective

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tilewright::collective {
@@ -144,6 +145,10 @@ private:
 /// The clique of these lists of ranks: all axes if there are none, axes if some give exactly these
 /// groups, in any order, else the lists as they are. Costs as much as the lists are long.
 CliqueSpec cliqueSpecOf(const RankMesh &mesh, std::vector<std::vector<int64_t>> groups);
+
+/// The guards around a site, outermost first, with the arms that lead to it.
+using GuardPath = std::vector<std::pair<PlanIndex, uint32_t>>;
+GuardPath pathOf(const CommPlan &plan, const Site &site);
 
 /// Axes by name: "data, model".
 std::string nameOf(const RankMesh &mesh, AxisSet axes);

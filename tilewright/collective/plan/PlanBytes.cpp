@@ -1,10 +1,6 @@
 #include "tilewright/collective/plan/PlanBytes.h"
 
-#include "tilewright/support/Concat.h"
-#include "tilewright/support/Cursor.h"
-
-#include <limits>
-#include <type_traits>
+#include "tilewright/support/Archive.h"
 
 namespace tilewright::collective {
 namespace {
@@ -12,25 +8,8 @@ namespace {
 /// Raised by every change of fields(); a reader reads its own version only.
 constexpr uint64_t planVersion = 1;
 
-class Writer {
+class Writer : public ByteWriter {
 public:
-  template <typename T> using Field = const T;
-  std::vector<std::byte> out;
-
-  void number(uint64_t value) {
-    for (; value >= 0x80; value >>= 7)
-      out.push_back(static_cast<std::byte>(value | 0x80));
-    out.push_back(static_cast<std::byte>(value));
-  }
-  void integer(int64_t value) {
-    number((static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63));
-  }
-  template <typename E> void choice(E value, size_t) { number(static_cast<uint64_t>(value)); }
-  void text(const std::string &value) {
-    number(value.size());
-    const auto bytes = std::as_bytes(std::span(value));
-    out.insert(out.end(), bytes.begin(), bytes.end());
-  }
   void kind(Kind value) { text(std::string(nameOf(value))); }
   template <typename T, typename Each>
   void list(const std::vector<T> &items, const char *, size_t, Each each) {
@@ -40,35 +19,11 @@ public:
   }
 };
 
-class Reader {
+class Reader : public ByteReader {
 public:
-  template <typename T> using Field = T;
   explicit Reader(std::span<const std::byte> bytes)
-      : cursor(bytes, "the communication plan", Error::commPlanEncoding) {}
-  Cursor cursor;
+      : ByteReader(bytes, "the communication plan", Error::commPlanEncoding) {}
 
-  template <typename T> void number(T &value) {
-    const uint64_t read = cursor.number();
-    if (read > std::numeric_limits<T>::max())
-      cursor.fail(concat("has the number ", read, ", which is too large there"));
-    else
-      value = static_cast<T>(read);
-  }
-  void integer(int64_t &value) {
-    const uint64_t raw = cursor.number();
-    value = static_cast<int64_t>((raw >> 1) ^ (~(raw & 1) + 1));
-  }
-  template <typename E> void choice(E &value, size_t count) {
-    const uint64_t read = cursor.number();
-    if (read >= count)
-      cursor.fail(concat("has the choice ", read, " where only ", count, " are known"));
-    else
-      value = static_cast<E>(read);
-  }
-  void text(std::string &value) {
-    const std::span<const std::byte> read = cursor.take(cursor.count("characters"));
-    value.assign(reinterpret_cast<const char *>(read.data()), read.size());
-  }
   void kind(Kind &value) {
     std::string name;
     text(name);
@@ -86,26 +41,24 @@ public:
   }
 };
 
-template <typename A, typename T> using FieldOf = typename A::template Field<T>;
-
 constexpr auto asNumber = [](auto &archive, auto &value) { archive.number(value); };
 constexpr auto asInteger = [](auto &archive, auto &value) { archive.integer(value); };
 
-template <typename A> void fields(A &a, FieldOf<A, RankMesh> &mesh) {
-  a.list(mesh.axes, "axes", 2, [](A &a, FieldOf<A, MeshAxis> &axis) {
+template <typename A> void fields(A &a, Field<A, RankMesh> &mesh) {
+  a.list(mesh.axes, "axes", 2, [](A &a, Field<A, MeshAxis> &axis) {
     a.text(axis.name);
     a.integer(axis.size);
   });
   a.list(mesh.order, "ranks", 1, asInteger);
 }
-template <typename A> void fields(A &a, FieldOf<A, CliqueSpec> &clique) {
-  a.choice(clique.form, 3);
+template <typename A> void fields(A &a, Field<A, CliqueSpec> &clique) {
+  a.enumeration(clique.form, 3);
   a.list(clique.axes, "axes", 1, asNumber);
   a.list(clique.lists, "lists", 1,
-         [](A &a, FieldOf<A, std::vector<int64_t>> &list) { a.list(list, "ranks", 1, asInteger); });
+         [](A &a, Field<A, std::vector<int64_t>> &list) { a.list(list, "ranks", 1, asInteger); });
 }
-template <typename A> void fields(A &a, FieldOf<A, Guard> &guard) {
-  a.choice(guard.kind, 2);
+template <typename A> void fields(A &a, Field<A, Guard> &guard) {
+  a.enumeration(guard.kind, 2);
   a.number(guard.parent);
   a.number(guard.arm);
   a.number(guard.position);
@@ -115,12 +68,12 @@ template <typename A> void fields(A &a, FieldOf<A, Guard> &guard) {
   a.list(guard.choices, "choices", 1, asNumber);
   a.text(guard.location);
 }
-template <typename A> void fields(A &a, FieldOf<A, Site> &site) {
+template <typename A> void fields(A &a, Field<A, Site> &site) {
   a.kind(site.kind);
-  a.choice(site.element, numerics::elementTypeCount);
+  a.enumeration(site.element, numerics::elementTypeCount);
   a.text(site.reduction);
   a.integer(site.bytes);
-  a.choice(site.algorithm, algorithmCount);
+  a.enumeration(site.algorithm, algorithmCount);
   a.number(site.lane);
   a.number(site.meeting);
   a.number(site.clique);
@@ -131,12 +84,12 @@ template <typename A> void fields(A &a, FieldOf<A, Site> &site) {
   a.text(site.name);
   a.text(site.location);
 }
-template <typename A> void fields(A &a, FieldOf<A, Window> &window) {
+template <typename A> void fields(A &a, Field<A, Window> &window) {
   a.number(window.clique);
   a.integer(window.bytes);
   a.integer(window.alignment);
 }
-template <typename A> void fields(A &a, FieldOf<A, CommPlan> &plan) {
+template <typename A> void fields(A &a, Field<A, CommPlan> &plan) {
   constexpr auto each = [](auto &archive, auto &item) { fields(archive, item); };
   fields(a, plan.mesh);
   a.list(plan.cliques, "cliques", 3, each);
@@ -177,7 +130,7 @@ Result<CommPlan> readPlan(std::span<const std::byte> bytes) {
     reader.cursor.fail(concat("has version ", version, ", and this one reads ", planVersion));
   CommPlan plan;
   fields(reader, plan);
-  TILEWRIGHT_TRY(reader.cursor.finish());
+  TILEWRIGHT_TRY(reader.finish());
   TILEWRIGHT_TRY(checkPlan(plan));
   return plan;
 }

@@ -31,17 +31,6 @@ ProgramTree::ProgramTree(const CommPlan &plan) : plan(plan), coordinates(plan.me
   }
 }
 
-ProgramTree::Path ProgramTree::pathOf(const Site &site) const {
-  Path path;
-  uint32_t arm = site.arm;
-  for (PlanIndex guard = site.guard; guard != nothing; guard = plan.guards[guard].parent) {
-    path.push_back({guard, arm});
-    arm = plan.guards[guard].arm;
-  }
-  std::reverse(path.begin(), path.end());
-  return path;
-}
-
 bool ProgramTree::takes(int64_t rank, PlanIndex number, uint32_t arm) const {
   const Guard &guard = plan.guards[number];
   if (guard.kind == Guard::Kind::loop)

@@ -26,9 +26,8 @@ public:
     return items[firstArm[guard] + number];
   }
 
-  /// The guards around a site, outermost first, with the arms that lead to it.
-  using Path = std::vector<std::pair<PlanIndex, uint32_t>>;
-  Path pathOf(const Site &site) const;
+  using Path = GuardPath;
+  Path pathOf(const Site &site) const { return collective::pathOf(plan, site); }
 
   /// Whether the arm of a guard is ever run by `rank`, which reaches the guard, as far as the plan
   /// knows: yes for all arms that only the run chooses.

@@ -72,6 +72,19 @@ struct TestPlan : CommPlan {
     guard.choices = std::move(choices);
     enter(guard);
   }
+  /// A{0,1} B{1,2} C{2,0}, each rank beginning with another: any two share one rank, which no rule
+  /// about pairs objects to.
+  void callInACircle() {
+    const PlanIndex a = group({0, 1}), b = group({1, 2}), c = group({2, 0});
+    branchByRank({0, 1, 2});
+    arm(0);
+    call("A", a, 0).call("C", c, 2);
+    arm(1);
+    call("B", b, 1).call("A", a, 0);
+    arm(2);
+    call("C", c, 2).call("B", b, 1);
+    end();
+  }
   void arm(uint32_t number) { open.back().second = number; }
   void end() { open.pop_back(); }
 

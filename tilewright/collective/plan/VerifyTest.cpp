@@ -48,18 +48,9 @@ double secondsOf(const std::function<void()> &work) {
   return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
-/// A{0,1} B{1,2} C{2,0}: any two share one rank, which no rule about pairs objects to.
 TEST(Verify, ThreeCliquesInACircleAreFound) {
   TestPlan plan({{"x", 3}});
-  const PlanIndex a = plan.group({0, 1}), b = plan.group({1, 2}), c = plan.group({2, 0});
-  plan.branchByRank({0, 1, 2});
-  plan.arm(0);
-  plan.call("A", a, 0).call("C", c, 2);
-  plan.arm(1);
-  plan.call("B", b, 1).call("A", a, 0);
-  plan.arm(2);
-  plan.call("C", c, 2).call("B", b, 1);
-  plan.end();
+  plan.callInACircle();
 
   const Counterexample found = counterexampleOf(plan);
 

@@ -1,4 +1,5 @@
 #include "tilewright/collective/shm/Neighbours.h"
+#include "tilewright/collective/Connecting.h"
 #include "tilewright/collective/shm/Board.h"
 #include "tilewright/support/Concat.h"
 
@@ -22,32 +23,6 @@ struct Hello {
   int64_t process = 0;
 };
 
-class Descriptor {
-public:
-  explicit Descriptor(int number = -1) : number(number) {}
-  ~Descriptor() {
-    if (number >= 0)
-      close(number);
-  }
-  Descriptor(const Descriptor &) = delete;
-  Descriptor &operator=(const Descriptor &) = delete;
-  int get() const { return number; }
-  int release() { return std::exchange(number, -1); }
-
-private:
-  int number;
-};
-
-Status broken(const char *what) {
-  return Status(Error::ranksNotConnected, concat(what, " failed: ", std::strerror(errno)));
-}
-
-int millisecondsLeft(Deadline deadline) {
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-      deadline - std::chrono::steady_clock::now());
-  return static_cast<int>(std::clamp<int64_t>(left.count() + 1, 0, 1'000'000));
-}
-
 bool send(int socket, const Hello &hello, int descriptor) {
   iovec piece = {const_cast<Hello *>(&hello), sizeof hello};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
@@ -68,8 +43,7 @@ bool send(int socket, const Hello &hello, int descriptor) {
 
 /// Waits for the other's hello; the descriptor that came is -1 if none did.
 std::optional<int> receive(int socket, Hello &hello, Deadline deadline) {
-  pollfd poll = {socket, POLLIN, 0};
-  if (::poll(&poll, 1, millisecondsLeft(deadline)) != 1)
+  if (!awaitEvent(socket, POLLIN, deadline))
     return std::nullopt;
   iovec piece = {&hello, sizeof hello};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
@@ -112,11 +86,6 @@ std::string keyOf(const Membership &membership, int64_t process) {
   return concat(membership.job, "/shm/", membership.epoch, "/", process);
 }
 
-std::string ranksText(const Membership &membership, int64_t process) {
-  const std::vector<int64_t> ranks = membership.ranksOf(process);
-  return ranks.size() == 1 ? concat("rank ", ranks[0]) : concat("ranks ", listed(ranks));
-}
-
 } // namespace
 
 Neighbours::~Neighbours() {
@@ -155,48 +124,31 @@ Status Neighbours::nobodyDied() {
 Status Neighbours::connectTo(Neighbour &neighbour, const Membership &membership, const Mapping &own,
                              KeyValueStore &store, Deadline deadline) {
   const std::string key = keyOf(membership, neighbour.process);
-  std::chrono::microseconds pause(100);
-  std::optional<std::string> name;
-  // In small steps, to notice that somebody else has died meanwhile.
-  while (true) {
-    TILEWRIGHT_ASSIGN(name, store.tryGet(key));
-    if (name)
-      break;
-    TILEWRIGHT_TRY(nobodyDied());
-    if (std::chrono::steady_clock::now() >= deadline)
-      return Status(Error::ranksNotConnected,
-                    concat("process ", membership.process, " waited for ",
-                           ranksText(membership, neighbour.process), " to come: nobody wrote '",
-                           key, "' in the key-value store in time"));
-    std::this_thread::sleep_for(pause);
-    pause = std::min(pause * 2, std::chrono::microseconds(5000));
-  }
+  TILEWRIGHT_ASSIGN(const std::string name, awaitNote(store, key, membership, neighbour.process,
+                                                      deadline, [&] { return nobodyDied(); }));
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   socklen_t length = 0;
-  const sockaddr_un address = addressOf(*name, length);
+  const sockaddr_un address = addressOf(name, length);
   if (socket.get() < 0)
-    return broken("socket");
+    return systemFailure("socket");
   if (connect(socket.get(), reinterpret_cast<const sockaddr *>(&address), length) != 0)
     return Status(Error::ranksNotConnected,
-                  concat(ranksText(membership, neighbour.process),
+                  concat(membership.ranksText(neighbour.process),
                          " cannot be reached at the address under '", key, "' (",
                          std::strerror(errno),
                          "): its process has ended, or has gone on with another epoch"));
   Hello hello{boardMagic, membership.epoch, own.size(), membership.process};
   if (!isOurs(socket.get(), neighbour.pid) || !send(socket.get(), hello, own.descriptor()))
-    return broken("sendmsg");
+    return systemFailure("sendmsg");
   std::optional<int> descriptor = receive(socket.get(), hello, deadline);
   if (!descriptor)
     return Status(Error::ranksNotConnected,
-                  concat(ranksText(membership, neighbour.process),
+                  concat(membership.ranksText(neighbour.process),
                          " was reached but did not answer; its process has ended or hangs"));
   if (*descriptor < 0 || hello.epoch != membership.epoch) {
     if (*descriptor >= 0)
       close(*descriptor);
-    return Status(Error::rankFenced, concat("process ", membership.process, " came to ",
-                                            ranksText(membership, neighbour.process),
-                                            " with epoch ", membership.epoch, ", which has epoch ",
-                                            hello.epoch, "; whoever was given up must join anew"));
+    return fenced(membership, neighbour.process, hello.epoch);
   }
   TILEWRIGHT_ASSIGN(neighbour.memory, Mapping::open(*descriptor, hello.bytes));
   neighbour.socket = socket.release();
@@ -205,16 +157,14 @@ Status Neighbours::connectTo(Neighbour &neighbour, const Membership &membership,
 
 Status Neighbours::acceptOne(int listener, const Membership &membership, const Mapping &own,
                              Deadline deadline) {
-  pollfd poll = {listener, POLLIN, 0};
-  while (::poll(&poll, 1, 20) != 1) {
+  while (!awaitEvent(listener, POLLIN, std::min(deadline, after(20ms)))) {
     TILEWRIGHT_TRY(nobodyDied());
     if (std::chrono::steady_clock::now() >= deadline) {
-      std::string missing;
+      std::vector<int64_t> missing;
       for (const Neighbour &neighbour : neighbours)
         if (neighbour.socket < 0)
-          missing += (missing.empty() ? "" : ", ") + ranksText(membership, neighbour.process);
-      return Status(Error::ranksNotConnected, concat("process ", membership.process,
-                                                     " waited in vain for ", missing, " to come"));
+          missing.push_back(neighbour.process);
+      return waitedInVain(membership, missing);
     }
   }
   Descriptor socket(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
@@ -234,7 +184,7 @@ Status Neighbours::acceptOne(int listener, const Membership &membership, const M
       TILEWRIGHT_ASSIGN(neighbour.memory, Mapping::open(memory.release(), hello.bytes));
       neighbour.pid = pid;
       if (!send(socket.get(), answer, own.descriptor()))
-        return broken("sendmsg");
+        return systemFailure("sendmsg");
       neighbour.socket = socket.release();
       return Status();
     }
@@ -253,14 +203,14 @@ Result<std::unique_ptr<Neighbours>> Neighbours::meet(const Membership &membershi
   made->watch = epoll_create1(EPOLL_CLOEXEC);
   Descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (listener.get() < 0 || made->watch < 0)
-    return broken("socket");
+    return systemFailure("socket");
   std::random_device random;
   const std::string name = concat("tilewright-", getpid(), "-", random(), "-", random());
   socklen_t length = 0;
   const sockaddr_un address = addressOf(name, length);
   if (bind(listener.get(), reinterpret_cast<const sockaddr *>(&address), length) != 0 ||
       listen(listener.get(), 512) != 0)
-    return broken("listening on a socket of the host");
+    return systemFailure("listening on a socket of the host");
   TILEWRIGHT_TRY(store.put(keyOf(membership, membership.process), name));
 
   auto isConnected = [&](Neighbour &neighbour) {

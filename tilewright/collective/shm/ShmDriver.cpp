@@ -325,33 +325,9 @@ void ShmOperation::sumSlots() {
 
 Status ShmOperation::work() {
   const Party party{call, lane.mine, shared.members.size(), shared.in, shared.out, shared.ragged};
-  switch (call.kind) {
-  case Kind::allReduce:
-    if (isSplit)
-      reduceShare(party, share);
-    else
-      reduceAll(party);
-    return Status();
-  case Kind::allGather:
-    gather(party);
-    return Status();
-  case Kind::reduceScatter:
-    reduceScatter(party);
-    return Status();
-  case Kind::allToAll:
-    allToAll(party);
-    return Status();
-  case Kind::raggedAllToAll:
-    return raggedAllToAll(party);
-  case Kind::broadcast:
-    receive(party, 0);
-    return Status();
-  case Kind::permute:
-    receive(party, turn.source);
-    return Status();
-  case Kind::barrier:
-    return Status();
-  }
+  if (!isSplit)
+    return exchange(party, turn.source);
+  reduceShare(party, share);
   return Status();
 }
 

@@ -11,26 +11,18 @@ public:
   }
 };
 
-/// `ranksEach` ranks in each process.
-Kit kitOf(const char *name, int64_t ranksEach) {
-  return {name,
-          [=](int64_t ranks, std::chrono::nanoseconds patience) -> Result<std::unique_ptr<Job>> {
-            std::vector<int64_t> processOfRank;
-            for (int64_t rank = 0; rank < ranks; ++rank)
-              processOfRank.push_back(rank / ranksEach);
-            TILEWRIGHT_ASSIGN(auto job, ShmJob::create(processOfRank, [&](const Membership &members,
-                                                                          KeyValueStore &store) {
-                                shm::ShmEngine::Options options;
-                                options.patience = patience;
-                                return shm::ShmEngine::connect(members, store, options);
-                              }));
-            return std::unique_ptr<Job>(std::move(job));
-          }};
+ShmJob::Connect connectWith(std::chrono::nanoseconds patience) {
+  return [=](const Membership &members, KeyValueStore &store) {
+    shm::ShmEngine::Options options;
+    options.patience = patience;
+    return shm::ShmEngine::connect(members, store, options);
+  };
 }
 } // namespace
 
 const std::vector<Kit> &kits() {
-  static const std::vector<Kit> all = {kitOf("ProcessForEach", 1), kitOf("ProcessForTwo", 2)};
+  static const std::vector<Kit> all = {connectedKit<ShmJob>("ProcessForEach", 1, connectWith),
+                                       connectedKit<ShmJob>("ProcessForTwo", 2, connectWith)};
   return all;
 }
 

@@ -1,4 +1,5 @@
 // How the processes of a job find each other and connect.
+#include "tilewright/collective/Connecting.h"
 #include "tilewright/collective/tcp/Mesh.h"
 #include "tilewright/support/Concat.h"
 
@@ -32,34 +33,6 @@ struct Hello {
   int64_t process = 0;
   uint64_t isWelcome = 1;
 };
-
-class Socket {
-public:
-  explicit Socket(int number = -1) : number(number) {}
-  ~Socket() {
-    if (number >= 0)
-      close(number);
-  }
-  Socket(const Socket &) = delete;
-  Socket &operator=(const Socket &) = delete;
-  int get() const { return number; }
-  int release() { return std::exchange(number, -1); }
-
-private:
-  int number;
-};
-
-Status broken(const char *what) {
-  return Status(Error::ranksNotConnected, concat(what, " failed: ", std::strerror(errno)));
-}
-
-bool awaitEvent(int socket, short events, Deadline deadline) {
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-      deadline - std::chrono::steady_clock::now());
-  pollfd poll = {socket, events, 0};
-  return ::poll(&poll, 1, static_cast<int>(std::clamp<int64_t>(left.count() + 1, 0, 1'000'000))) ==
-         1;
-}
 
 bool sendAll(int socket, const Hello &hello, Deadline deadline) {
   const auto *bytes = reinterpret_cast<const std::byte *>(&hello);
@@ -144,10 +117,7 @@ private:
   std::string keyOf(int64_t process) const {
     return concat(membership.job, "/tcp/", membership.epoch, "/", process);
   }
-  std::string ranks(int64_t process) const {
-    const std::vector<int64_t> all = membership.ranksOf(process);
-    return all.size() == 1 ? concat("rank ", all[0]) : concat("ranks ", listed(all));
-  }
+  std::string ranks(int64_t process) const { return membership.ranksText(process); }
   Status listen();
   Status connectTo(Mesh::Link &link);
   Status acceptOne();
@@ -169,15 +139,15 @@ Status Meeting::listen() {
     return Status(Error::ranksNotConnected, concat("'", host, "' is not the number of an address"));
   listening = ::socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (listening < 0)
-    return broken("socket");
+    return systemFailure("socket");
   if (bind(listening, reinterpret_cast<sockaddr *>(&address->storage), address->length) != 0 ||
       ::listen(listening, 512) != 0)
-    return broken(concat("listening on ", host).c_str());
+    return systemFailure(concat("listening on ", host));
   getsockname(listening, reinterpret_cast<sockaddr *>(&address->storage), &address->length);
   char name[NI_MAXHOST], port[NI_MAXSERV];
   if (getnameinfo(reinterpret_cast<sockaddr *>(&address->storage), address->length, name,
                   sizeof name, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-    return broken("getnameinfo");
+    return systemFailure("getnameinfo");
   std::random_device random;
   secret = (uint64_t(random()) << 32) | random();
   return store.put(keyOf(membership.process), concat(name, " ", port, " ", secret));
@@ -198,21 +168,9 @@ Status Meeting::nobodyDied() const {
 
 Status Meeting::connectTo(Mesh::Link &link) {
   const std::string key = keyOf(link.process);
-  std::optional<std::string> value;
-  std::chrono::microseconds pause(100);
-  while (true) { // in small steps, to notice that somebody else has died meanwhile
-    TILEWRIGHT_ASSIGN(value, store.tryGet(key));
-    if (value)
-      break;
-    TILEWRIGHT_TRY(nobodyDied());
-    if (std::chrono::steady_clock::now() >= deadline)
-      return Status(Error::ranksNotConnected,
-                    concat("process ", membership.process, " waited for ", ranks(link.process),
-                           " to come: nobody wrote '", key, "' in the key-value store in time"));
-    std::this_thread::sleep_for(pause);
-    pause = std::min(pause * 2, std::chrono::microseconds(5000));
-  }
-  std::istringstream parts(*value);
+  TILEWRIGHT_ASSIGN(const std::string value, awaitNote(store, key, membership, link.process,
+                                                       deadline, [&] { return nobodyDied(); }));
+  std::istringstream parts(value);
   std::string host, port;
   Hello hello;
   parts >> host >> port >> hello.secret;
@@ -220,11 +178,11 @@ Status Meeting::connectTo(Mesh::Link &link) {
   std::optional<Address> address = parse(host, port);
   if (!address || !parts)
     return Status(Error::ranksNotConnected,
-                  concat("'", *value, "' under '", key, "' is not an address"));
-  Socket socket(
+                  concat("'", value, "' under '", key, "' is not an address"));
+  Descriptor socket(
       ::socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (socket.get() < 0)
-    return broken("socket");
+    return systemFailure("socket");
   prepare(socket.get());
   auto unreachable = [&](int reason) {
     return Status(Error::ranksNotConnected,
@@ -252,10 +210,7 @@ Status Meeting::connectTo(Mesh::Link &link) {
                   concat(ranks(link.process), " was reached at ", link.address,
                          " but did not answer; its process has ended or hangs"));
   if (!answer.isWelcome)
-    return Status(Error::rankFenced,
-                  concat("process ", membership.process, " came to ", ranks(link.process),
-                         " with epoch ", membership.epoch, ", which has epoch ", answer.epoch,
-                         "; whoever was given up must join anew"));
+    return fenced(membership, link.process, answer.epoch);
   link.socket = socket.release();
   return Status();
 }
@@ -264,17 +219,16 @@ Status Meeting::acceptOne() {
   while (!awaitEvent(listening, POLLIN, std::min(deadline, after(20ms)))) {
     TILEWRIGHT_TRY(nobodyDied());
     if (std::chrono::steady_clock::now() >= deadline) {
-      std::string missing;
+      std::vector<int64_t> missing;
       for (const auto &link : mesh.links)
         if (link->socket < 0)
-          missing += (missing.empty() ? "" : ", ") + ranks(link->process);
-      return Status(Error::ranksNotConnected, concat("process ", membership.process,
-                                                     " waited in vain for ", missing, " to come"));
+          missing.push_back(link->process);
+      return waitedInVain(membership, missing);
     }
   }
   sockaddr_storage from = {};
   socklen_t length = sizeof from;
-  Socket socket(accept4(listening, reinterpret_cast<sockaddr *>(&from), &length, SOCK_CLOEXEC));
+  Descriptor socket(accept4(listening, reinterpret_cast<sockaddr *>(&from), &length, SOCK_CLOEXEC));
   if (socket.get() < 0)
     return Status();
   prepare(socket.get());
@@ -292,7 +246,7 @@ Status Meeting::acceptOne() {
                         sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
       link->address = concat(name, ":", port);
       if (!sendAll(socket.get(), answer, deadline))
-        return broken("answering");
+        return systemFailure("answering");
       link->socket = socket.release();
       return Status();
     }
@@ -303,7 +257,7 @@ Status Meeting::acceptOne() {
 
 Status Meeting::run() {
   TILEWRIGHT_TRY(listen());
-  Socket owner(listening);
+  Descriptor owner(listening);
   // To those before us; those after us come. The first waits for nobody, so there is no circle.
   for (auto &link : mesh.links)
     if (link->process < membership.process)
@@ -322,7 +276,7 @@ Result<std::unique_ptr<Mesh>> Mesh::connect(const Membership &membership, KeyVal
   mesh->poller = epoll_create1(EPOLL_CLOEXEC);
   mesh->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (mesh->poller < 0 || mesh->bell < 0)
-    return broken("epoll_create1");
+    return systemFailure("epoll_create1");
   epoll_event event = {};
   event.events = EPOLLIN;
   epoll_ctl(mesh->poller, EPOLL_CTL_ADD, mesh->bell, &event);

@@ -18,11 +18,6 @@ using namespace std::chrono_literals;
 /// With few others it costs less to try each than to ask which.
 static constexpr size_t fewLinks = 4;
 
-static std::string ranksText(const Membership &membership, int64_t process) {
-  const std::vector<int64_t> ranks = membership.ranksOf(process);
-  return ranks.size() == 1 ? concat("rank ", ranks[0]) : concat("ranks ", listed(ranks));
-}
-
 Mesh::~Mesh() {
   if (!failure.isSet())
     tellAll(Header::goodbye, 0, "");
@@ -69,7 +64,7 @@ void Mesh::lose(Link &link, std::string_view why) {
   epoll_ctl(poller, EPOLL_CTL_DEL, link.socket, nullptr);
   shutdown(link.socket, SHUT_WR); // so that the other need not wait for us
   if (!link.hasSaidGoodbye)
-    failure.set(concat(ranksText(membership, link.process), " died: the connection to process ",
+    failure.set(concat(membership.ranksText(link.process), " died: the connection to process ",
                        link.process, " at ", link.address, " has ended (", why, ")"));
 }
 
