@@ -56,7 +56,7 @@ TEST_P(Data, AllReduceOfEveryTypeByEveryOperation) {
   for (ElementType type : everyType())
     for (std::string_view operation : {"add", "multiply", "maximum", "minimum", "and", "or", "xor"})
       if (combineFor(operation, type))
-        for (int64_t count : {1, 7, 600})
+        for (int64_t count : {7, 300})
           cases.push_back({Kind::allReduce, type, {count}, {}, operation});
   tryAll(cases, 3);
 }
@@ -64,8 +64,8 @@ TEST_P(Data, AllReduceOfEveryTypeByEveryOperation) {
 TEST_P(Data, AllReduceOfEverySizeInEveryGroup) {
   std::vector<Case> cases;
   for (const Groups &groups : manyGroups)
-    for (ElementType type : {ElementType::f32, ElementType::bf16, ElementType::pred})
-      for (int64_t count : {0, 1, 2, 7, 12, 13, 1000, 2049, 4096, 8191})
+    for (ElementType type : {ElementType::f32, ElementType::bf16})
+      for (int64_t count : {0, 1, 7, 13, 2049, 4093})
         for (bool isInPlace : {false, true})
           cases.push_back({Kind::allReduce, type, {count}, groups, "add", 0, 0, isInPlace});
   for (bool isInPlace : {false, true})
@@ -86,7 +86,7 @@ TEST_P(Data, AllGatherOfEveryTypeAlongEveryDimension) {
   for (ElementType type : everyType())
     cases.push_back({Kind::allGather, type, {7}, {}});
   for (const Groups &groups : manyGroups)
-    for (const Dims &dims : {Dims{1}, Dims{0}, Dims{5, 3, 2}, Dims{3, 0, 2}, Dims{17, 33, 9}})
+    for (const Dims &dims : {Dims{1}, Dims{0}, Dims{5, 3, 2}, Dims{3, 0, 2}, Dims{17, 25, 11}})
       for (int64_t dim = 0; dim < static_cast<int64_t>(dims.size()); ++dim)
         cases.push_back({Kind::allGather, ElementType::f16, dims, groups, "add", dim});
   cases.push_back({Kind::allGather, ElementType::i8, {1'000'003}, {{3, 1}, {0, 2}}});
@@ -99,7 +99,7 @@ TEST_P(Data, ReduceScatterOfEveryTypeAlongEveryDimension) {
     if (combineFor("add", type))
       cases.push_back({Kind::reduceScatter, type, {28}, {}});
   for (const Groups &groups : manyGroups)
-    for (const Dims &dims : {Dims{12}, Dims{0}, Dims{12, 24, 12}, Dims{120, 36, 12}})
+    for (const Dims &dims : {Dims{12}, Dims{0}, Dims{12, 24, 12}})
       for (int64_t dim = 0; dim < static_cast<int64_t>(dims.size()); ++dim)
         cases.push_back({Kind::reduceScatter, ElementType::f32, dims, groups, "add", dim});
   cases.push_back({Kind::reduceScatter, ElementType::i8, {1'000'004}, {}});
@@ -111,7 +111,7 @@ TEST_P(Data, AllToAllOfEveryTypeBetweenAllDimensions) {
   for (ElementType type : everyType())
     cases.push_back({Kind::allToAll, type, {28}, {}});
   for (const Groups &groups : manyGroups)
-    for (const Dims &dims : {Dims{12}, Dims{0}, Dims{12, 24, 12}, Dims{24, 36, 12}})
+    for (const Dims &dims : {Dims{12}, Dims{0}, Dims{12, 36, 12}})
       for (int64_t join = 0; join < static_cast<int64_t>(dims.size()); ++join)
         for (int64_t split = 0; split < static_cast<int64_t>(dims.size()); ++split)
           cases.push_back({Kind::allToAll, ElementType::bf16, dims, groups, "add", join, split});

@@ -30,8 +30,7 @@ Kit kitOf(const char *name, int64_t ranksEach) {
 } // namespace
 
 const std::vector<Kit> &kits() {
-  static const std::vector<Kit> all = {kitOf("OneProcess", 1000), kitOf("ProcessForEach", 1),
-                                       kitOf("ProcessForTwo", 2)};
+  static const std::vector<Kit> all = {kitOf("ProcessForEach", 1), kitOf("ProcessForTwo", 2)};
   return all;
 }
 
