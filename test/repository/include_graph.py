@@ -39,8 +39,11 @@ PARTS = {
 # and compare them with CUDA's headers; who calls a driver needs the same.
 #
 # The plan of all collectives is data that the compiler makes and proves, and engines run.
+#
+# JAX's key-value store comes through the C API, in the shape that engines know.
 GRANTS = {
     "driver": ("tilewright/collective/plan/",),
+    "plugin": ("tilewright/collective/KeyValueStore.h",),
     "runtime/cpu": ("tilewright/interpret/scalar/", "tilewright/interpret/Scalar.h"),
     "runtime/cuda": (
         "tilewright/vgpu/driver/CudaTypes.h",

@@ -1,6 +1,7 @@
 #include "tilewright/plugin/Client.h"
 
 #include "tilewright/plugin/Api.h"
+#include "tilewright/plugin/KeyValueStore.h"
 #include "tilewright/plugin/ffi/Resolver.h"
 #include "tilewright/runtime/cpu/CpuBackend.h"
 #include "tilewright/runtime/cuda/CudaBackend.h"
@@ -11,17 +12,20 @@
 using namespace tilewright;
 using namespace tilewright::plugin;
 
-Result<std::unique_ptr<PJRT_Client>> PJRT_Client::create(Options options, int processIndex,
-                                                         int processCount) {
+Result<std::unique_ptr<PJRT_Client>> PJRT_Client::create(Options options,
+                                                         runtime::ClientOptions clientOptions) {
   auto client = std::make_unique<PJRT_Client>();
-  runtime::ClientOptions clientOptions;
   clientOptions.runtime = options.runtime;
-  clientOptions.processIndex = processIndex;
-  clientOptions.processCount = processCount;
   client->options = std::move(options);
   // A target that names no CPU is a GPU's; whether there is such a machine its client finds out.
   std::string &target = client->options.compile.target;
   if (TargetName::of(target).isGpu()) {
+    if (clientOptions.processCount > 1)
+      return Status(Error::clientProcesses,
+                    concat("this release uses GPUs from one process, jax.distributed has started ",
+                           clientOptions.processCount,
+                           "; use the CPUs of several (option compile.target), or several GPUs of "
+                           "one process"));
     TILEWRIGHT_ASSIGN(runtime::cuda::DriverOptions driver, runtime::cuda::driverOptionsOf(target));
     TILEWRIGHT_ASSIGN(client->runtime, runtime::cuda::createClient(clientOptions, driver));
     target = runtime::cuda::targetFor(target, *client->runtime);
@@ -75,15 +79,15 @@ namespace {
 
 /// Reads what JAX passes: our options by their names, and where this process stands. Everything
 /// else is an error: a misspelt option that is silently ignored costs somebody an afternoon.
-Status readCreateOptions(const PJRT_Client_Create_Args *args, Options &options, int &processIndex,
-                         int &processCount) {
+Status readCreateOptions(const PJRT_Client_Create_Args *args, Options &options,
+                         runtime::ClientOptions &place) {
   TILEWRIGHT_TRY(options.setFromEnvironment());
   for (const NamedOption &option : readNamedValues(args->create_options, args->num_options)) {
     const int64_t *number = std::get_if<int64_t>(&option.value);
     if (option.name == "node_id" && number)
-      processIndex = static_cast<int>(*number);
+      place.processIndex = static_cast<int>(*number);
     else if (option.name == "num_nodes" && number)
-      processCount = static_cast<int>(*number);
+      place.processCount = static_cast<int>(*number);
     else if (option.name == "partition_index")
       continue;
     else
@@ -97,22 +101,22 @@ Status readCreateOptions(const PJRT_Client_Create_Args *args, Options &options, 
 PJRT_Error *Client_Create(PJRT_Client_Create_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, client);
   Options options;
-  int processIndex = 0, processCount = 1;
-  TILEWRIGHT_PJRT_TRY(readCreateOptions(args, options, processIndex, processCount));
-  // The callbacks of the key-value store are not looked at: they are garbage in a single process.
-  if (processCount > 1)
-    return toError(Status(Error::clientProcesses,
-                          concat("this release runs in one process, jax.distributed has started ",
-                                 processCount,
-                                 "; use several devices of one process instead "
-                                 "(option runtime.devices)")));
+  runtime::ClientOptions place;
+  TILEWRIGHT_PJRT_TRY(readCreateOptions(args, options, place));
+  // In a single process the callbacks are garbage.
+  if (place.processCount > 1) {
+    TILEWRIGHT_PJRT_ASSIGN(place.store, KeyValueStore::create(*args));
+    // A key is written once, and a process may make a client again; so do the others then.
+    static std::atomic<int> clients = 0;
+    place.job = concat("tilewright/", clients++);
+  }
   // Python often ends with arrays alive, and then nobody destroys the client.
   if (!options.trace.file.empty()) {
     trace::nameThread("main");
     trace::writeAtExit(options.trace.file);
   }
   TILEWRIGHT_PJRT_ASSIGN(std::unique_ptr<PJRT_Client> client,
-                         PJRT_Client::create(std::move(options), processIndex, processCount));
+                         PJRT_Client::create(std::move(options), std::move(place)));
   args->client = client.release();
   return nullptr;
 }

@@ -44,8 +44,9 @@ struct PJRT_Device {
 };
 
 struct PJRT_Client {
+  /// `place` says which process of how many it is; its options are taken from `options`.
   static tilewright::Result<std::unique_ptr<PJRT_Client>>
-  create(tilewright::Options options, int processIndex, int processCount);
+  create(tilewright::Options options, tilewright::runtime::ClientOptions place = {});
 
   PJRT_Device *handleOf(const tilewright::runtime::Device &device) const;
   PJRT_Memory *handleOf(const tilewright::runtime::Memory &memory) const;

@@ -29,9 +29,18 @@ TEST(PluginClient, RefusesAnOptionThatDoesNotExist) {
   EXPECT_THAT(createWith("runtime.device", int64_t(2)), HasSubstr("runtime.devices"));
 }
 
-TEST(PluginClient, RefusesSeveralProcesses) {
-  EXPECT_THAT(createWith("num_nodes", int64_t(2)),
-              testing::StartsWith(idOf(Error::clientProcesses)));
+TEST(PluginClient, RefusesGpusOfSeveralProcesses) {
+  NamedValues options;
+  options.add("num_nodes", int64_t(2));
+  options.add("compile.target", std::string("sm_90"));
+  TILEWRIGHT_ARGS(Client_Create, args);
+  args.create_options = options.data();
+  args.num_options = options.size();
+  // They are there, and nobody is asked.
+  args.kv_get_callback = [](PJRT_KeyValueGetCallback_Args *) -> PJRT_Error * { abort(); };
+  args.kv_put_callback = [](PJRT_KeyValuePutCallback_Args *) -> PJRT_Error * { abort(); };
+  args.kv_try_get_callback = [](PJRT_KeyValueTryGetCallback_Args *) -> PJRT_Error * { abort(); };
+  EXPECT_CALL_ERROR(pjrtApi().PJRT_Client_Create(&args), Error::clientProcesses);
 }
 
 TEST(PluginClient, ListsItsDevices) {

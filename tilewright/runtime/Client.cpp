@@ -38,23 +38,52 @@ Result<std::unique_ptr<Client>> Client::create(const ClientOptions &options,
   client->pool = std::make_unique<ThreadPool>(static_cast<unsigned>(threads));
   client->meetings = std::make_unique<collective::LocalCollectives>(
       std::chrono::seconds(options.runtime.collectiveTimeout));
-  for (const DeviceDescription &description : client->kind->devices())
-    client->addDevice(description);
+  const std::vector<DeviceDescription> own = client->kind->devices();
+  if (options.processCount > 1) {
+    Processes::Offer offer;
+    offer.process = options.processIndex;
+    offer.processes = options.processCount;
+    offer.job = options.job;
+    offer.kind = own.front().kind;
+    offer.devices = static_cast<int64_t>(own.size());
+    offer.patience = std::chrono::seconds(options.runtime.collectiveTimeout);
+    TILEWRIGHT_ASSIGN(client->others, Processes::meet(offer, options.store));
+  }
+  for (int process = 0; process < options.processCount; ++process) {
+    if (process == options.processIndex || options.processCount == 1)
+      for (const DeviceDescription &description : own)
+        client->addDevice(description);
+    else
+      for (int i = 0; i < client->others->devicesOf(process); ++i)
+        client->addDeviceElsewhere(process, i, own.front().kind);
+  }
   return client;
 }
 
-void Client::addDevice(const DeviceDescription &description) {
+/// Devices are made by process and place, and numbered so.
+std::unique_ptr<Device> Client::makeDevice(int process, int localId, const std::string &kindName) {
   std::unique_ptr<Device> device(new Device);
-  device->localNumber = static_cast<int>(ownedDevices.size());
-  device->process = options.processIndex;
-  // Ids of processes do not meet, whatever the others have.
-  device->number = options.processIndex * 1024 + device->localNumber;
-  device->kindName = description.kind;
-  device->text = concat(description.kind, ":", device->number);
-  device->debugText = concat(description.kind, " device ", device->number, " (process ",
-                             device->process, ", local ", device->localNumber, ")");
-  device->facts = description.attributes;
+  device->number = static_cast<int>(allDevices.size());
+  device->localNumber = localId;
+  device->process = process;
+  device->kindName = kindName;
+  device->text = concat(kindName, ":", device->number);
+  device->debugText =
+      concat(kindName, " device ", device->number, " (process ", process, ", local ", localId, ")");
   device->owner = this;
+  return device;
+}
+
+void Client::addDeviceElsewhere(int process, int localId, const std::string &kindName) {
+  std::unique_ptr<Device> device = makeDevice(process, localId, kindName);
+  allDevices.push_back(device.get());
+  ownedDevices.push_back(std::move(device));
+}
+
+void Client::addDevice(const DeviceDescription &description) {
+  std::unique_ptr<Device> device =
+      makeDevice(options.processIndex, static_cast<int>(localDevices.size()), description.kind);
+  device->facts = description.attributes;
   device->queue =
       std::make_unique<Stream>(device->text, static_cast<size_t>(options.runtime.maxInFlight));
   device->transfers = std::make_unique<Stream>(concat("copies of ", device->text), size_t(1) << 20);
@@ -139,7 +168,9 @@ Memory *Device::memoryOfKind(std::string_view kind) const {
 }
 
 Result<DeviceAssignment> Client::defaultAssignment(int64_t replicas, int64_t partitions) const {
-  const auto available = static_cast<int64_t>(allDevices.size());
+  const bool isHere = replicas * partitions <= static_cast<int64_t>(localDevices.size());
+  const std::vector<Device *> &from = isHere ? localDevices : allDevices;
+  const auto available = static_cast<int64_t>(from.size());
   if (replicas < 1 || partitions < 1 || replicas > available || partitions > available ||
       replicas * partitions > available)
     return Status(Error::deviceAssignment,
@@ -148,7 +179,7 @@ Result<DeviceAssignment> Client::defaultAssignment(int64_t replicas, int64_t par
                          "; raise runtime.devices"));
   DeviceAssignment assignment{replicas, partitions, {}};
   for (int64_t i = 0; i < replicas * partitions; ++i)
-    assignment.devices.push_back(allDevices[static_cast<size_t>(i)]->id());
+    assignment.devices.push_back(from[static_cast<size_t>(i)]->id());
   return assignment;
 }
 

@@ -8,6 +8,7 @@
 #include "tilewright/runtime/Device.h"
 #include "tilewright/runtime/LoadedExecutable.h"
 #include "tilewright/runtime/Memory.h"
+#include "tilewright/runtime/Processes.h"
 #include "tilewright/support/Options.h"
 
 #include <memory>
@@ -22,6 +23,9 @@ struct ClientOptions {
   RuntimeOptions runtime; // Options.def, category `runtime`
   int processIndex = 0;
   int processCount = 1;
+  /// Of several processes: where they meet, and what their keys begin with; new for each client.
+  std::shared_ptr<collective::KeyValueStore> store;
+  std::string job = "tilewright";
 };
 
 /// Owns devices, memories, one pool of threads, and knows how to load programs.
@@ -34,7 +38,9 @@ struct ClientOptions {
 class Client {
 public:
   /// For CPU devices call cpu::createClient (runtime/cpu/CpuBackend.h).
+  /// Of several processes all make theirs together, and each gets the devices of all.
   ///  - optionValue (E0002): an option of the category `runtime` makes no sense.
+  ///  - ranksNotConnected (E6032): another process did not come.
   static Result<std::unique_ptr<Client>> create(const ClientOptions &options,
                                                 std::unique_ptr<Backend> backend);
   ~Client();
@@ -56,8 +62,11 @@ public:
   ThreadPool &threadPool() { return *pool; }
   Backend &backend() { return *kind; }
   collective::LocalCollectives &collectives() { return *meetings; }
+  /// Null if there is only this one.
+  Processes *processes() const { return others.get(); }
 
-  /// The first devices in order, one for each (replica, partition).
+  /// The first devices in order, one for each (replica, partition): of this process if it has
+  /// enough.
   Result<DeviceAssignment> defaultAssignment(int64_t replicas, int64_t partitions) const;
 
   /// - deviceAssignment (E5054): it does not fit the executable or the devices.
@@ -74,12 +83,15 @@ private:
   friend class LoadedExecutable;
   explicit Client(const ClientOptions &options) : options(options) {}
   void addDevice(const DeviceDescription &description);
+  void addDeviceElsewhere(int process, int localId, const std::string &kindName);
+  std::unique_ptr<Device> makeDevice(int process, int localId, const std::string &kindName);
 
   const ClientOptions options;
   std::string name, version;
   std::unique_ptr<Backend> kind;
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<collective::LocalCollectives> meetings;
+  std::unique_ptr<Processes> others;
   std::vector<std::unique_ptr<Device>> ownedDevices;
   std::vector<std::unique_ptr<Memory>> ownedMemories;
   std::vector<Device *> allDevices, localDevices;

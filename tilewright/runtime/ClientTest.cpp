@@ -34,15 +34,6 @@ TEST_F(ClientTest, DevicesAndMemoriesAreNumberedAndNamed) {
   EXPECT_EQ(client->deviceWithId(3), nullptr);
 }
 
-TEST_F(ClientTest, ProcessesHaveDifferentIds) {
-  ClientOptions options;
-  options.processIndex = 2;
-  auto made = Client::create(options, std::make_unique<TestBackend>(1, programs));
-  EXPECT_EQ((*made)->devices()[0]->processIndex(), 2);
-  EXPECT_NE((*made)->devices()[0]->id(), 0);
-  EXPECT_EQ((*made)->devices()[0]->localId(), 0);
-}
-
 TEST_F(ClientTest, OptionsThatMakeNoSenseAreRefused) {
   ClientOptions options;
   options.runtime.devices = 0;

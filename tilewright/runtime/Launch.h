@@ -47,7 +47,7 @@ struct LoadedExecutable::Launch {
   };
   std::vector<Copy> copies; // of arguments[parameter] to pointers[parameter]
   std::shared_ptr<Allocator::Block> arenas[2];
-  std::unique_ptr<collective::Communicator> communicator;
+  std::shared_ptr<collective::Communicator> communicator;
   std::optional<Promise> promise;
 
   /// Runs it, or queues it on the device; the event says how it, or what it is computed from,

@@ -44,12 +44,20 @@ Status LoadedExecutable::prepare() {
     if (std::count(a.devices.begin(), a.devices.end(), a.devices[rank]) != 1)
       return Status(Error::deviceAssignment, concat("'", program->name, "' is assigned to device ",
                                                     a.devices[rank], " more than once"));
-    if (!device->isAddressable())
+    if (!device->isAddressable()) {
+      isShared = true;
       continue;
+    }
     localDevices.push_back(device);
     localIds.push_back({static_cast<int>(static_cast<int64_t>(rank) / a.partitions),
                         static_cast<int>(static_cast<int64_t>(rank) % a.partitions)});
   }
+
+  if (localDevices.empty())
+    return Status(Error::deviceAssignment,
+                  concat("'", program->name, "' is assigned to devices ", listed(a.devices),
+                         ", and none of them is one of this process, which is process ",
+                         client.processIndex(), "; load it where it runs"));
 
   facts->name = std::shared_ptr<const std::string>(program, &program->name);
   facts->isDonated.resize(program->parameters.size());
@@ -79,6 +87,28 @@ Status LoadedExecutable::prepare() {
 
   TILEWRIGHT_ASSIGN(facts->communication, communicationOf(*program));
   TILEWRIGHT_ASSIGN(code, client.backend().load(program, localDevices, client.threadPool()));
+  return isShared ? meetOtherProcesses() : Status();
+}
+
+/// All processes of the assignment come here when they load it, whether it has collectives or not:
+/// that is what a process with another program would say of it.
+Status LoadedExecutable::meetOtherProcesses() {
+  Processes &processes = *client.processes();
+  if (facts->hasCollectives && !facts->communication)
+    return Status(Error::commPlanForeign,
+                  concat("'", program->name,
+                         "' has collectives and no communication plan that processes could agree "
+                         "on; compile the program again"));
+  const collective::CommPlan none;
+  const collective::CommPlan &plan = facts->communication ? *facts->communication : none;
+  if (Status status = processes.agree(plan, assignment.devices); !status.isOk())
+    return std::move(status).during(concat("loading '", program->name, "'"));
+  for (size_t local = 0; facts->hasCollectives && local < localDevices.size(); ++local) {
+    const int64_t rank =
+        localIds[local].replica * assignment.partitions + localIds[local].partition;
+    TILEWRIGHT_ASSIGN(communicators.emplace_back(),
+                      processes.communicator(assignment.devices, static_cast<size_t>(rank)));
+  }
   return Status();
 }
 
@@ -199,8 +229,15 @@ Result<Execution> LoadedExecutable::execute(std::span<const std::span<Buffer *co
   std::vector<std::unique_ptr<Launch>> launches;
   launches.reserve(localDevices.size());
   for (size_t local = 0; local < localDevices.size(); ++local) {
-    TILEWRIGHT_ASSIGN(std::unique_ptr<Launch> launch,
-                      makeLaunch(local, arguments[local], *isDonated));
+    Result<std::unique_ptr<Launch>> made = makeLaunch(local, arguments[local], *isDonated);
+    if (!made.isOk()) {
+      // Other processes have begun, or will, and must not wait for this one.
+      Status status = std::move(made).takeStatus();
+      for (const std::shared_ptr<collective::Communicator> &communicator : communicators)
+        communicator->abandon(status);
+      return status;
+    }
+    std::unique_ptr<Launch> launch = *std::move(made);
     launch->executable = shared_from_this();
     launch->runId = options.launchId ? options.launchId : runId;
     launch->userContext = options.userContext;
@@ -209,6 +246,10 @@ Result<Execution> LoadedExecutable::execute(std::span<const std::span<Buffer *co
 
   if (facts->hasCollectives)
     for (std::unique_ptr<Launch> &launch : launches) {
+      if (isShared) {
+        launch->communicator = communicators[launch->local];
+        continue;
+      }
       const int64_t rank = localIds[launch->local].replica * assignment.partitions +
                            localIds[launch->local].partition;
       TILEWRIGHT_ASSIGN(launch->communicator,

@@ -87,6 +87,7 @@ private:
   LoadedExecutable(Client &client, std::shared_ptr<const artifact::Executable> program,
                    DeviceAssignment assignment);
   Status prepare();
+  Status meetOtherProcesses();
   Status checkArguments(size_t local, std::span<Buffer *const> arguments,
                         const std::vector<bool> &isDonated);
   Result<std::unique_ptr<Launch>> makeLaunch(size_t local, std::span<Buffer *const> arguments,
@@ -100,6 +101,9 @@ private:
   const DeviceAssignment assignment;
   std::vector<Device *> localDevices;
   std::vector<LogicalId> localIds;
+  bool isShared = false; // with other processes
+  /// By local device, if it is shared and has collectives.
+  std::vector<std::shared_ptr<collective::Communicator>> communicators;
   std::unique_ptr<DeviceProgram> code; // one for all devices
   std::unique_ptr<Facts> facts;
   std::atomic<int64_t> measured = -1; // nanoseconds of a run; negative before the first

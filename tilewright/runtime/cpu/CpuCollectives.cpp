@@ -93,6 +93,15 @@ Status CpuCollectives::finish(const Collective &collective) {
   return communicator.finish(one->ticket);
 }
 
+Status CpuCollectives::run(const Collective &collective, std::span<const std::byte *const> operands,
+                           std::span<std::byte *const> results) {
+  TILEWRIGHT_ASSIGN(collective::Call call, callOf(collective, operands, results));
+  const std::string name = concat(collective.step->kind, ".", collective.step->id);
+  call.groups = &collective.step->groups;
+  call.name = name;
+  return communicator.run(call);
+}
+
 void CpuCollectives::abandon() {
   communicator.abandon(Status(Code::aborted, "its program ended with collectives under way"));
   begun.clear();

@@ -19,6 +19,8 @@ public:
   Status start(const Collective &collective, std::span<const std::byte *const> operands,
                std::span<std::byte *const> results) override;
   Status finish(const Collective &collective) override;
+  Status run(const Collective &collective, std::span<const std::byte *const> operands,
+             std::span<std::byte *const> results) override;
   void abandon() override;
 
 private:

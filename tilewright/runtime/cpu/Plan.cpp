@@ -222,7 +222,13 @@ private:
     return Status();
   }
   Status add(const CollectiveDoneStep &step) {
-    emit(Op::collectiveFinish).index = collectives[step.id];
+    const uint32_t index = collectives[step.id];
+    // With nothing between there is nothing that it could overlap with.
+    if (Instruction &before = plan.code.back();
+        before.op == Op::collectiveStart && before.index == index)
+      before.op = Op::collectiveRun;
+    else
+      emit(Op::collectiveFinish).index = index;
     return Status();
   }
 

@@ -27,6 +27,7 @@ enum class Op : uint8_t {
   storeRank,        // count 0 the replica, 1 the partition, as ui32
   collectiveStart,  // collectives[index]
   collectiveFinish, //
+  collectiveRun,    // both at once
   enter,            // a loop or branch begins: for the tracer
   leave,            // and ends
   jump,             // to target

@@ -180,6 +180,13 @@ private:
     case Op::collectiveStart:
       ++underWay;
       return context.collectives->start(plan.collectives[at.index], operandsOf(at), resultsOf(at));
+    case Op::collectiveRun: {
+      ++underWay;
+      TILEWRIGHT_TRY(
+          context.collectives->run(plan.collectives[at.index], operandsOf(at), resultsOf(at)));
+      --underWay;
+      return Status();
+    }
     case Op::collectiveFinish:
       TILEWRIGHT_TRY(context.collectives->finish(plan.collectives[at.index]));
       --underWay;

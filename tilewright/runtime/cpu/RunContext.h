@@ -44,6 +44,12 @@ public:
                        std::span<std::byte *const> results) = 0;
   /// Returns when the results are written.
   virtual Status finish(const Collective &collective) = 0;
+  /// Both at once.
+  virtual Status run(const Collective &collective, std::span<const std::byte *const> operands,
+                     std::span<std::byte *const> results) {
+    TILEWRIGHT_TRY(start(collective, operands, results));
+    return finish(collective);
+  }
   /// The run failed with collectives under way. Nobody touches their memory
   /// after this returns.
   virtual void abandon() = 0;

@@ -1,0 +1,225 @@
+#include "tilewright/collective/plan/PlanBytes.h"
+#include "tilewright/runtime/TestBackend.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+
+namespace tilewright::runtime {
+namespace {
+
+using testing::HasSubstr;
+
+/// Two clients that take themselves for two processes, each on a thread.
+class ProcessesTest : public RuntimeFixture {
+protected:
+  using Made = Result<std::unique_ptr<Client>>;
+
+  ClientOptions optionsOf(int process) const {
+    ClientOptions options;
+    options.processIndex = process;
+    options.processCount = 2;
+    options.store = store;
+    options.runtime.devices = process + 1; // the first has 1, the second 2
+    options.runtime.collectiveTimeout = 20;
+    return options;
+  }
+  Made make(const ClientOptions &options) {
+    return Client::create(options,
+                          std::make_unique<TestBackend>(options.runtime.devices, programs));
+  }
+  void makeBoth() {
+    auto second = std::async(std::launch::async, [&] { return make(optionsOf(1)); });
+    Made first = make(optionsOf(0));
+    Made other = second.get();
+    ASSERT_TRUE(first.isOk()) << std::move(first).takeStatus().toString();
+    ASSERT_TRUE(other.isOk()) << std::move(other).takeStatus().toString();
+    clients.push_back(*std::move(first));
+    clients.push_back(*std::move(other));
+  }
+
+  /// A program for devices 0 to 2 that has a sum of 64 bytes in its plan.
+  std::shared_ptr<artifact::Executable> sum(const std::string &reduction = "add") {
+    auto executable = std::make_shared<artifact::Executable>();
+    executable->name = "sum";
+    executable->partitions = 3;
+    executable->parameters.resize(1);
+    executable->parameters[0].type = floats();
+    executable->results.resize(1);
+    executable->results[0].type = floats();
+    executable->blocks.resize(1);
+    artifact::CollectiveStartStep step;
+    step.kind = "all_reduce";
+    step.groups = {{0, 1, 2}};
+    step.operands = {{{0, 0, 64}, 0}};
+    executable->blocks[0].steps = {{step, "", ""}, {artifact::CollectiveDoneStep{0}, "", ""}};
+    collective::CommPlan plan;
+    plan.mesh.axes = {{"x", 3}};
+    plan.cliques = {{collective::CliqueSpec::Form::axes, {0}, {}}};
+    plan.sites.resize(1);
+    plan.sites[0].bytes = 64;
+    plan.sites[0].reduction = reduction;
+    plan.sites[0].done = 1;
+    executable->communication = collective::writePlan(plan);
+    return executable;
+  }
+  /// Does what the plan says, through the communicator of the run.
+  static Status addUp(const ProgramRun &run) {
+    static const std::vector<std::vector<int64_t>> everybody = {{0, 1, 2}};
+    collective::Call call;
+    call.groups = &everybody;
+    call.tensors = {{ElementType::f32, {length}, {length}, run.parameters[0], run.results[0]}};
+    call.reduction.operation = "add";
+    return run.communicator->run(call);
+  }
+  using Loaded = Result<std::shared_ptr<LoadedExecutable>>;
+  std::pair<Loaded, Loaded> loadBoth(const std::shared_ptr<artifact::Executable> &first,
+                                     const std::shared_ptr<artifact::Executable> &second) {
+    const DeviceAssignment everywhere{1, 3, {0, 1, 2}};
+    auto other =
+        std::async(std::launch::async, [&] { return clients[1]->load(second, everywhere); });
+    Loaded own = clients[0]->load(first, everywhere);
+    return {std::move(own), other.get()};
+  }
+  /// Runs it on all devices of one client with `value` everywhere; the first shard, or why not.
+  Result<std::vector<float>> runOn(LoadedExecutable &executable, float value) {
+    std::vector<std::unique_ptr<Buffer>> buffers;
+    std::vector<Buffer *> pointers;
+    for (Device *device : executable.addressableDevices()) {
+      const std::vector<float> host(length, value);
+      TILEWRIGHT_ASSIGN(buffers.emplace_back(),
+                        Buffer::fromHost({host.data(), floats(), {}}, device->defaultMemory()));
+      pointers.push_back(buffers.back().get());
+    }
+    std::vector<std::span<Buffer *const>> lists;
+    for (Buffer *&pointer : pointers)
+      lists.emplace_back(&pointer, 1);
+    TILEWRIGHT_ASSIGN(Execution run, executable.execute(lists));
+    for (const Event &done : run.done)
+      TILEWRIGHT_TRY(done.await());
+    return read(*run.results[0][0]);
+  }
+
+  std::shared_ptr<collective::KeyValueStore> store =
+      std::make_shared<collective::MemoryKeyValueStore>();
+  std::vector<std::unique_ptr<Client>> clients;
+};
+
+TEST_F(ProcessesTest, EachHasTheDevicesOfAll) {
+  makeBoth();
+  for (int process = 0; process < 2; ++process) {
+    const Client &one = *clients[static_cast<size_t>(process)];
+    ASSERT_EQ(one.devices().size(), 3U);
+    EXPECT_EQ(one.addressableDevices().size(), size_t(process) + 1);
+    for (int id = 0; id < 3; ++id) {
+      const Device &device = *one.devices()[static_cast<size_t>(id)];
+      EXPECT_EQ(device.id(), id);
+      EXPECT_EQ(device.processIndex(), id == 0 ? 0 : 1);
+      EXPECT_EQ(device.localId(), id == 2 ? 1 : 0);
+      EXPECT_EQ(device.isAddressable(), device.processIndex() == process);
+      EXPECT_EQ(device.memories().empty(), !device.isAddressable());
+    }
+  }
+  // What fits into a process stays there.
+  EXPECT_EQ(clients[1]->defaultAssignment(1, 2)->devices, (std::vector<int>{1, 2}));
+  EXPECT_EQ(clients[1]->defaultAssignment(1, 3)->devices, (std::vector<int>{0, 1, 2}));
+}
+
+TEST_F(ProcessesTest, AProgramRunsOnAllTogether) {
+  makeBoth();
+  programs->byName["sum"] = {addUp, 0};
+  auto [first, second] = loadBoth(sum(), sum());
+  ASSERT_TRUE(first.isOk()) << std::move(first).takeStatus().toString();
+  ASSERT_TRUE(second.isOk()) << std::move(second).takeStatus().toString();
+  for (float round = 1; round < 20; ++round) {
+    auto other = std::async(std::launch::async, [&] { return runOn(**second, 10 * round); });
+    auto own = runOn(**first, round);
+    ASSERT_TRUE(own.isOk()) << std::move(own).takeStatus().toString();
+    EXPECT_EQ(*own, std::vector<float>(length, 21 * round));
+    EXPECT_EQ(*other.get(), *own);
+  }
+}
+
+TEST_F(ProcessesTest, OneThatFailsTellsTheOthers) {
+  makeBoth();
+  programs->byName["sum"] = {[](const ProgramRun &run) {
+                               return run.partition == 0 ? Status(Code::internal, "a bad day")
+                                                         : addUp(run);
+                             },
+                             0};
+  auto [first, second] = loadBoth(sum(), sum());
+  ASSERT_TRUE(first.isOk() && second.isOk());
+  auto other = std::async(std::launch::async, [&] { return runOn(**second, 1); });
+  EXPECT_THAT(runOn(**first, 1).takeStatus().message(), HasSubstr("a bad day"));
+  Status status = other.get().takeStatus();
+  EXPECT_EQ(status.error(), Error::collectiveAborted);
+  EXPECT_THAT(status.message(), HasSubstr("rank 0 failed"));
+  EXPECT_THAT(status.message(), HasSubstr("a bad day"));
+}
+
+TEST_F(ProcessesTest, AnotherPlanIsRefusedByAll) {
+  makeBoth();
+  programs->byName["sum"] = {addUp, 0};
+  auto [first, second] = loadBoth(sum("add"), sum("maximum"));
+  for (Loaded *loaded : {&first, &second}) {
+    Status status = std::move(*loaded).takeStatus();
+    EXPECT_EQ(status.error(), Error::commPlanDiffers);
+    EXPECT_THAT(status.message(), HasSubstr("while loading 'sum'"));
+    EXPECT_THAT(status.message(), HasSubstr("process 1 has plan"));
+  }
+  auto [again, alsoAgain] = loadBoth(sum(), sum());
+  EXPECT_TRUE(again.isOk() && alsoAgain.isOk());
+}
+
+TEST_F(ProcessesTest, CollectivesWithoutAPlanAreRefused) {
+  makeBoth();
+  programs->byName["sum"] = {addUp, 0};
+  auto executable = sum();
+  executable->communication.clear();
+  Status status = clients[0]->load(executable, {1, 3, {0, 1, 2}}).takeStatus();
+  EXPECT_EQ(status.error(), Error::commPlanForeign);
+}
+
+TEST_F(ProcessesTest, AProgramOfOthersAloneIsRefused) {
+  makeBoth();
+  programs->byName["sum"] = {addUp, 0};
+  auto executable = sum();
+  executable->partitions = 1;
+  executable->communication.clear();
+  executable->blocks[0].steps.clear();
+  Status status = clients[1]->load(executable, {1, 1, {0}}).takeStatus();
+  EXPECT_EQ(status.error(), Error::deviceAssignment);
+  EXPECT_THAT(status.message(), HasSubstr("none of them is one of this process"));
+}
+
+TEST_F(ProcessesTest, WhoDoesNotComeIsNamed) {
+  ClientOptions options = optionsOf(0);
+  options.runtime.collectiveTimeout = 1;
+  Status status = make(options).takeStatus();
+  EXPECT_EQ(status.error(), Error::ranksNotConnected);
+  EXPECT_THAT(status.message(), HasSubstr("waited 1 s for process 1 to make its client"));
+}
+
+TEST_F(ProcessesTest, ANoteThatCannotBeReadIsRefused) {
+  ASSERT_TRUE(store->put("tilewright/process/1", "tilewright-process-0\n").isOk());
+  Status status = make(optionsOf(0)).takeStatus();
+  EXPECT_EQ(status.error(), Error::ranksNotConnected);
+  EXPECT_THAT(status.message(), HasSubstr("use the same version"));
+}
+
+TEST_F(ProcessesTest, ProcessesOfAnotherJobAreRefused) {
+  ASSERT_TRUE(store->put("tilewright/process/1", "tilewright-process-1\nh\ntest\n3\n1\n").isOk());
+  Status status = make(optionsOf(0)).takeStatus();
+  EXPECT_EQ(status.error(), Error::ranksNotConnected);
+  EXPECT_THAT(status.message(), HasSubstr("is one of 3 processes"));
+}
+
+TEST_F(ProcessesTest, SeveralNeedAStore) {
+  ClientOptions options = optionsOf(0);
+  options.store = nullptr;
+  EXPECT_EQ(make(options).takeStatus().error(), Error::ranksNotConnected);
+}
+
+} // namespace
+} // namespace tilewright::runtime
