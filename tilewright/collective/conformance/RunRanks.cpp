@@ -1,6 +1,7 @@
 #include "tilewright/collective/conformance/Kit.h"
 
 #include <atomic>
+#include <thread>
 
 namespace tilewright::collective::conformance {
 
