@@ -27,13 +27,14 @@ struct KeyHash {
 /// came with another collective is found when its first message is.
 struct Header {
   static constexpr uint32_t right = 0x74696c77;
-  enum Type : uint32_t { data, aborted, leftRun, goodbye };
+  enum Type : uint32_t { data, aborted, leftRun, goodbye, hello }; // hello: for carriers
   uint32_t magic = right;
   Type type = data;
   Key key;
   uint64_t site = 0;
   uint64_t offset = 0, bytes = 0; // of what follows, in what is expected
-  char text[96] = {};             // of the call
+  int64_t process = 0;            // that sends it
+  char text[88] = {};             // of the call
 
   /// Nobody sends more at once than it has memory for; whoever says so is not one of us.
   bool isRight() const { return magic == right && bytes <= (uint64_t(1) << 40); }
@@ -76,8 +77,8 @@ public:
   void expect(Expected &expected);
   void forget(Expected &expected);
 
-  /// Sends now what can be sent now, the rest as it goes on. What is sent with one key arrives in
-  /// the order of the calls.
+  /// Sends now what can be sent now, the rest as it goes on. Messages may overtake each other; if
+  /// several have one key, `received` counts for nothing until they are all there.
   void send(const Key &key, uint64_t site, std::string_view text, uint64_t offset,
             std::span<const std::byte> bytes, Sent &sent);
   /// What was sent with this is not read any more.
@@ -109,8 +110,8 @@ protected:
   void begin(Incoming &incoming, const Header &header);
   /// This many more bytes are where they belong; those of a message need not be told one by one.
   static void count(const Incoming &incoming, size_t bytes);
-  /// The message is whole. `from`: the process it came from.
-  void end(Incoming &incoming, int64_t from);
+  /// The message is whole.
+  void end(Incoming &incoming);
   /// Whether one that is being read finds its place now; `have` bytes of it have come.
   bool meets(Incoming &incoming, Expected &expected, size_t have);
 
