@@ -18,11 +18,13 @@ bool Machine::isMajority(const Places &places) const {
 bool Machine::isQuorum(const Places &answers) const {
   if (isMajority(answers) || !settings.rules.needsQuorum)
     return true;
-  const Places missing = view - answers;
+  // Who has ended since it answered will not say what it has seen.
+  const Places living = answers - endedFor[self()];
+  const Places missing = view - living;
   if (!settings.rules.proofNeedsAll)
     return missing.isWithin(endedFor[self()]);
   bool isProven = true;
-  answers.forEach([&](size_t place) { isProven &= missing.isWithin(endedFor[place]); });
+  living.forEach([&](size_t place) { isProven &= missing.isWithin(endedFor[place]); });
   return isProven;
 }
 
@@ -72,16 +74,24 @@ void Machine::prepare() {
   weigh();
 }
 
-/// Those who answered, without one of each two of whom one accuses the other.
+/// Those who answered, without one of each two of whom one accuses the other: who leads stays, and
+/// so does an accuser that is not accused in return, because the accused may have died since it
+/// answered; else the lower one.
 Places Machine::selected() const {
+  Places candidates;
+  answered.forEach([&](size_t place) {
+    if (!accusedBy[self()].has(place) && !accusedBy[place].has(self()))
+      candidates.add(place);
+  });
   Places kept;
   kept.add(self());
-  answered.forEach([&](size_t place) {
-    bool isAccused = false;
-    kept.forEach([&](size_t other) {
-      isAccused |= accusedBy[other].has(place) || accusedBy[place].has(other);
+  candidates.forEach([&](size_t place) {
+    bool isOut = false;
+    candidates.forEach([&](size_t other) {
+      isOut |= accusedBy[other].has(place) &&
+               (!accusedBy[place].has(other) || (other < place && kept.has(other)));
     });
-    if (!isAccused)
+    if (!isOut)
       kept.add(place);
   });
   return kept;

@@ -326,8 +326,12 @@ void World::commit(Fault fault, size_t victim) {
   Node &node = *nodes[victim];
   Node &other = *nodes[size_t(random.below(int64_t(nodes.size())))];
   if (fault == Fault::restart) {
-    if (node.isDead && node.place != other.place)
-      restart(node.place);
+    // Whoever is dead; the victim may not be.
+    for (const auto &each : nodes)
+      if (each->isDead) {
+        restart(each->place);
+        return;
+      }
     return;
   }
   if (node.isDead)
