@@ -225,8 +225,9 @@ bool Machine::isOfThisEpoch(size_t place, const Message &message) {
   if (!settings.rules.comparesEpochs && view.has(place) && message.epoch < now)
     return true;
   if (!view.has(place) || message.epoch < now) {
-    if (!settings.rules.fencesLate)
-      return false;
+    if (message.type == Message::promise || message.type == Message::accept ||
+        message.type == Message::refuse)
+      return false; // who asked has told it meanwhile
     // It has missed a view, or has been left out of one.
     Message reply = make(view.has(place) ? Message::view : Message::out);
     reply.members = view;

@@ -40,8 +40,6 @@ public:
       bool comparesEpochs = true; // what belongs to another epoch does not count in this one
       bool proofNeedsAll = true;  // an end counts once all who answer have seen it
       bool suspectsSilent = true; // whoever says nothing is suspected
-      bool replacesLeader = true; // so is who leads and does not get on
-      bool fencesLate = true;     // whoever is out is told
     } rules;
   };
   Machine(const Settings &settings, Effects &effects);

@@ -123,7 +123,7 @@ void Machine::decide() {
   message.members = acceptedMembers;
   message.reason = reason;
   // Those who are out hear that they are, if they can be reached.
-  sendTo(settings.rules.fencesLate ? view : acceptedMembers, message);
+  sendTo(view, message);
   if (acceptedMembers.has(self())) {
     enter(message.epoch, message.members);
     return;
@@ -238,26 +238,25 @@ void Machine::settleBeat() {
     stopAsMinority();
     return;
   }
-  if (step != Step::none && waited > settings.answerBeats) {
-    const Places silent = asked - answered - accusedBy[self()];
-    silent.forEach([&](size_t place) { accuse(place, "it does not answer"); });
-    if (step == Step::proposing || silent.isEmpty()) {
-      if (silent.isEmpty()) {
-        stopAsMinority(); // all answered, and are too few
-        return;
-      }
-      prepare();
-      return;
-    }
-    waited = 0; // once more without them
-  } else if (step == Step::none && waited > settings.leadBeats) {
+  if (step == Step::none && waited > settings.leadBeats) {
     waited = 0;
-    const size_t lead = leader();
     following.reset();
-    if (lead != self() && settings.rules.replacesLeader)
-      accuse(lead, "it leads and does not get on");
+    if (leader() != self())
+      accuse(leader(), "it leads and does not get on");
   }
-  settle();
+  const bool isLate = step != Step::none && waited > settings.answerBeats;
+  const Places silent = isLate ? asked - answered - accusedBy[self()] : Places();
+  silent.forEach([&](size_t place) { accuse(place, "it does not answer"); });
+  const uint64_t before = now;
+  settle(); // perhaps it goes on without them
+  if (!isLate || phase != Phase::revoked || now != before || waited == 0)
+    return;
+  if (silent.isEmpty())
+    stopAsMinority(); // all answered, and are too few
+  else if (step == Step::proposing)
+    prepare();
+  else
+    waited = 0; // others may have to see an end yet
 }
 
 } // namespace tilewright::collective::membership

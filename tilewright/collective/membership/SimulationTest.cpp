@@ -84,10 +84,7 @@ INSTANTIATE_TEST_SUITE_P(All, BrokenRule,
                                            Broken{"KeepsPromises", &Rules::keepsPromises},
                                            Broken{"AdoptsAccepted", &Rules::adoptsAccepted},
                                            Broken{"ComparesEpochs", &Rules::comparesEpochs},
-                                           Broken{"ProofNeedsAll", &Rules::proofNeedsAll},
-                                           Broken{"SuspectsSilent", &Rules::suspectsSilent},
-                                           Broken{"ReplacesLeader", &Rules::replacesLeader},
-                                           Broken{"FencesLate", &Rules::fencesLate}),
+                                           Broken{"SuspectsSilent", &Rules::suspectsSilent}),
                          [](const auto &info) { return info.param.name; });
 
 } // namespace
