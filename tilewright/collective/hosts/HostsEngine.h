@@ -36,9 +36,10 @@ public:
   ~HostsEngine() override;
 
   Result<std::unique_ptr<Communicator>> join(const Seat &seat) override;
+  void revoke(const std::string &why) override;
   shm::Arena &arena();
   /// What this process has sent to others.
-  tcp::Traffic traffic();
+  messages::Traffic traffic();
 
   class Job; // what the ranks of a process share; HostsEngine.cpp
 
