@@ -178,7 +178,7 @@ void Machine::lost(size_t place) {
 }
 
 void Machine::ended(size_t place) {
-  if (phase == Phase::stopped || proven.has(place))
+  if (phase == Phase::stopped || !connections.has(place))
     return;
   connections.remove(place);
   proven.add(place);
@@ -261,6 +261,11 @@ void Machine::receive(size_t place, const Message &message) {
     return;
   }
   silence[place] = 0;
+  if (message.type == Message::leaving) {
+    // Its part has ended, and this was its last word, wherever it lives.
+    proven.add(place);
+    endedFor[self()] = proven & view;
+  }
   if (message.type == Message::leaving || message.type == Message::cancelled) {
     accuse(place,
            message.type == Message::leaving ? "it has left the job" : message.reason.toString());

@@ -45,6 +45,7 @@ public:
   Machine(const Settings &settings, Effects &effects);
 
   // Events.
+  void start() { comeTogether(); } // the first
   void connected(size_t place);
   /// The connection is gone. Says nothing about the other process.
   void lost(size_t place);

@@ -482,6 +482,7 @@ Outcome World::run() {
     nodes.push_back(std::make_unique<Node>(*this, place, place, settingsOf(place)));
     nodes.back()->nodeAt.resize(count);
     witness.add(place);
+    nodes.back()->machine.start();
     schedule(Happening::beat, random.between(0, beatLength), place, place);
   }
   longestDelay = isStorm || random.isOneIn(4) ? 60'000 : random.isOneIn(2) ? 5'000 : 300;

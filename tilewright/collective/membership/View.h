@@ -19,6 +19,8 @@ struct Reason {
   }
   /// "process 2, rank 2 in 'all_reduce.3' at train.py:41: its process has ended"
   std::string toString() const;
+  /// With the ranks of `process`, if it is not known which one failed.
+  std::string toString(const Membership &job) const;
   bool operator==(const Reason &) const = default;
 };
 
