@@ -22,7 +22,7 @@ using test::slowness;
 using ::testing::HasSubstr;
 
 /// What a process of these tests is.
-struct Setup {
+struct Job {
   test::Connect connect;
   int64_t processes = 3;
   std::vector<std::string> hosts; // by process; empty: all on this one
@@ -58,7 +58,7 @@ test::Connect tcpConnect() {
 
 /// Sums until the end of time, in one view after the other. Says "epoch E sums N" after the first
 /// sum of a view, and "epoch E over: WHY" when it ends.
-Status sumThroughAll(const Setup &setup, int64_t process, KeyValueStore &store, Report &report) {
+Status sumThroughAll(const Job &setup, int64_t process, KeyValueStore &store, Report &report) {
   const Membership job = membershipOf(process, setup.processes);
   Group::Offer offer;
   offer.process = process;
@@ -110,7 +110,7 @@ Status sumThroughAll(const Setup &setup, int64_t process, KeyValueStore &store, 
   }
 }
 
-void startAll(Processes &processes, const Setup &setup) {
+void startAll(Processes &processes, const Job &setup) {
   for (int64_t process = 0; process < setup.processes; ++process)
     processes.start([&setup, process](KeyValueStore &store, Report &report) {
       return sumThroughAll(setup, process, store, report);
@@ -125,7 +125,7 @@ double milliseconds(Deadline::duration time) {
 
 /// Kills some, all at once: the others say who and where within 50 ms, and sum again without them
 /// within 200 ms, although the store that they met through is gone.
-void expectSurvived(Setup setup, const std::vector<size_t> &victims) {
+void expectSurvived(Job setup, const std::vector<size_t> &victims) {
   Processes processes;
   startAll(processes, setup);
   processes.removeStore();
@@ -174,7 +174,7 @@ TEST_P(Engines, SurviveTheFirstOfTwo) { expectSurvived({connect(), 2, {}, 1, {}}
 
 /// A stopped process says nothing, so it is out; when it comes back it is told.
 TEST_P(Engines, GoOnWithoutWhoIsStopped) {
-  const Setup setup{connect(), 3, hosts(3), 1, {}};
+  const Job setup{connect(), 3, hosts(3), 1, {}};
   Processes processes;
   startAll(processes, setup);
   const auto stopped = std::chrono::steady_clock::now();
@@ -197,7 +197,7 @@ TEST_P(Engines, GoOnWithoutWhoIsStopped) {
 
 /// One that computes for long is late and not gone: nobody is given up.
 TEST_P(Engines, WaitForWhoComputes) {
-  Setup setup{connect(), 3, hosts(3), 1, {}};
+  Job setup{connect(), 3, hosts(3), 1, {}};
   setup.before = [](int64_t process, int round) {
     if (process != 1 || round != 5)
       return;
@@ -213,8 +213,8 @@ TEST_P(Engines, WaitForWhoComputes) {
 }
 
 /// Between hosts nobody can tell the dead from those who cannot be reached.
-TEST_P(Engines, EndWhereTooFewAreLeft) {
-  const Setup setup{tcpConnect(), 3, {"a", "b", "c"}, 1, {}};
+TEST(GroupProcesses, EndWhereTooFewAreLeft) {
+  const Job setup{tcpConnect(), 3, {"a", "b", "c"}, 1, {}};
   Processes processes;
   startAll(processes, setup);
   processes.signal(0, SIGKILL);
