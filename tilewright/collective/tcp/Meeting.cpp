@@ -280,7 +280,6 @@ Result<std::unique_ptr<Mesh>> Mesh::connect(const Membership &membership, KeyVal
   epoll_event event = {};
   event.events = EPOLLIN;
   epoll_ctl(mesh->poller, EPOLL_CTL_ADD, mesh->bell, &event);
-  mesh->leftRuns.assign(membership.processOfRank.size(), -1);
   for (int64_t process : membership.processes())
     if (process != membership.process) {
       mesh->links.push_back(std::make_unique<Link>());
