@@ -26,7 +26,7 @@ Axes OpPlan::combinedAxes() const {
 }
 
 Cut OpPlan::cutOf(ArrayRef<int> dims) const {
-  Cut cut{mesh, std::vector<Axes>(dims.size())};
+  Cut cut{mesh, std::vector<Axes>(dims.size()), {}};
   if (mesh)
     for (auto [axes, loop] : llvm::zip_equal(cut.dims, dims))
       if (loop != SplitRule::whole)
@@ -393,7 +393,7 @@ void SplitPlan::remark(int64_t devices) const {
     const Cut to = wanted(operand);
     const Cut lost = from.within(from.commonWith(to));
     size_t dim = 0;
-    while (lost.along(dim).empty())
+    while (lost.isDivided() && lost.along(dim).empty())
       ++dim;
     const OpPlan *plan = find(op);
     const bool isWhole = !plan || !plan->isDivided();
@@ -401,7 +401,9 @@ void SplitPlan::remark(int64_t devices) const {
                                   ? std::string("its operand")
                                   : concat("its operand ", operand.getOperandNumber());
     std::string reason = concat(which, " is divided along dimension ", dim);
-    if (!plan)
+    if (!lost.isDivided())
+      reason = concat(which, " is a sum that has not been taken");
+    else if (!plan)
       reason += ", and there is no rule how it is computed in pieces";
     else if (plan->rule.operands[operand.getOperandNumber()][dim] == SplitRule::whole)
       reason += concat(", which it ", plan->rule.why.str());
