@@ -1,6 +1,7 @@
 #include "tilewright/transform/distribute/SplitRules.h"
 
 #include "tilewright/dialect/stablehlo/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/CallOps.h"
 #include "tilewright/dialect/stablehlo/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/CreationOps.h"
 #include "tilewright/dialect/stablehlo/DataMovementOps.h"
@@ -9,8 +10,11 @@
 #include "tilewright/dialect/stablehlo/ReductionOps.h"
 #include "tilewright/dialect/stablehlo/UnaryOps.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -338,6 +342,52 @@ SplitRule barrierRule(stablehlo::OptimizationBarrierOp op) {
   return rule;
 }
 
+func::FuncOp decompositionOf(stablehlo::CompositeOp op) {
+  return SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, op.getDecompositionAttr());
+}
+
+/// Whether the meaning of a composite is elementwise too, with tensors of its shape and scalars
+/// alone, so that it can be had for a piece.
+bool isElementwise(stablehlo::CompositeOp op) {
+  func::FuncOp meaning = decompositionOf(op);
+  if (!meaning || meaning.isExternal() || op->getNumOperands() != 1 || op->getNumResults() != 1)
+    return false;
+  ArrayRef<int64_t> shape = shapeOf(op.getResult(0));
+  return llvm::all_of(meaning.front().without_terminator(), [&](Operation &inner) {
+    const bool isKnown =
+        inner.hasTrait<OpTrait::Elementwise>() ||
+        isa<stablehlo::SelectOp, stablehlo::ClampOp, stablehlo::BroadcastInDimOp>(inner) ||
+        (isa<stablehlo::ConstantOp>(inner) &&
+         cast<stablehlo::ConstantOp>(inner).getValue().isSplat());
+    return isKnown && llvm::all_of(inner.getResults(), [&](Value result) {
+             auto type = dyn_cast<RankedTensorType>(result.getType());
+             return type && (type.getRank() == 0 || type.getShape() == shape);
+           });
+  });
+}
+
+/// Another function for the piece: every tensor of the whole shape gets that of the piece.
+void fitDecomposition(stablehlo::CompositeOp op) {
+  func::FuncOp whole = decompositionOf(op);
+  ArrayRef<int64_t> from = shapeOf(whole.getArgument(0)), to = shapeOf(op.getResult(0));
+  if (from == to)
+    return;
+  func::FuncOp piece = whole.clone();
+  auto fit = [&](Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.getShape() == from)
+      value.setType(type.clone(to));
+  };
+  fit(piece.getArgument(0));
+  for (Operation &inner : piece.front().without_terminator()) {
+    llvm::for_each(inner.getResults(), fit);
+    fitAttributes(&inner);
+  }
+  piece.setType(FunctionType::get(op->getContext(), op->getOperandTypes(), op->getResultTypes()));
+  SymbolTable symbols(op->getParentOfType<ModuleOp>());
+  op.setDecomposition(symbols.insert(piece).getValue());
+}
+
 bool isPlainTensor(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && tensor.hasStaticShape() && !tensor.getEncoding() &&
@@ -356,6 +406,11 @@ std::optional<SplitRule> splitRuleOf(Operation *op) {
           [](Operation *op) { return elementwise(op); })
       .Case([](stablehlo::ConstantOp op) -> Rule {
         if (!op.getValue().isSplat())
+          return std::nullopt;
+        return elementwise(op);
+      })
+      .Case([](stablehlo::CompositeOp op) -> Rule {
+        if (!isElementwise(op))
           return std::nullopt;
         return elementwise(op);
       })
@@ -453,6 +508,8 @@ void fitAttributes(Operation *op) {
     for (auto [size, operand] : llvm::zip_equal(sizes, shapeOf(gather.getOperand())))
       size = std::min(size, operand);
     gather.setSliceSizes(sizes);
+  } else if (auto composite = dyn_cast<stablehlo::CompositeOp>(op)) {
+    fitDecomposition(composite);
   } else if (auto constant = dyn_cast<stablehlo::ConstantOp>(op)) {
     auto type = cast<RankedTensorType>(constant.getType());
     constant.setValueAttr(cast<DenseElementsAttr>(constant.getValue()).resizeSplat(type));

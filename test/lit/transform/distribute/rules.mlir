@@ -223,3 +223,24 @@ module @two_axes attributes {mhlo.num_partitions = 4 : i32} {
     return %1 : tensor<8x6xf32>
   }
 }
+
+// -----
+
+/// A composite that is elementwise means the same of a piece.
+
+// CHECK-LABEL: module @composite
+//       CHECK:   stablehlo.composite "chlo.erf" %arg0 {decomposition = @[[F:.*]]} : (tensor<2xf32>) -> tensor<2xf32>
+//       CHECK:   func.func private @[[F]](%{{.*}}: tensor<2xf32>) -> tensor<2xf32>
+//       CHECK:   stablehlo.constant dense<2.000000e+00> : tensor<2xf32>
+module @composite attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["b"=4]>
+  func.func public @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}]>}) -> tensor<8xf32> {
+    %0 = stablehlo.composite "chlo.erf" %x {decomposition = @erf} : (tensor<8xf32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+  func.func private @erf(%x: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = stablehlo.constant dense<2.0> : tensor<8xf32>
+    %1 = stablehlo.multiply %x, %0 : tensor<8xf32>
+    return %1 : tensor<8xf32>
+  }
+}
