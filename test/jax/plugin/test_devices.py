@@ -96,6 +96,19 @@ da, db = jax.jit(jax.grad(f, (0, 1)))(*args)
 np.testing.assert_allclose(da, 2 * (a @ b) @ b.T, rtol=1e-5)
 np.testing.assert_allclose(db, 2 * a.T @ (a @ b), rtol=1e-5)
 """,
+    "a region that is written for one axis of two": """
+def f(a):
+    total = jax.lax.psum(a, "y") + jax.lax.axis_index("y")
+    return jnp.tanh(a * a) + jax.lax.axis_index("y"), jax.lax.fori_loop(0, 3, lambda i, v: v + jnp.sum(v, 0), total)
+f = jax.jit(jax.shard_map(f, mesh=mesh, in_specs=P(None, "y"), out_specs=P(None, "y"), axis_names={"y"}))
+y, z = f(jax.device_put(x, on("x", "y")))
+assert y.sharding.is_equivalent_to(on("x", "y"), 2), y.sharding
+np.testing.assert_allclose(y, np.tanh(x * x) + np.repeat([0, 1], 4), rtol=1e-6)
+wanted = np.tile(x[:, :4] + x[:, 4:], 2) + np.repeat([0, 1], 4)
+for _ in range(3):
+    wanted = wanted + wanted.sum(0)
+np.testing.assert_allclose(z, wanted, rtol=1e-6)
+""",
     "about the largest": """
 f = lambda a: jax.lax.approx_max_k(a, 2)
 values, places = jax.shard_map(f, mesh=mesh, in_specs=P("x", None), out_specs=P("x", None))(x * (-1) ** np.arange(8))
