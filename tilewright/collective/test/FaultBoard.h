@@ -23,9 +23,7 @@ struct Record {
   std::atomic<int> failed; // the step, -1: while connecting
   char text[700];
 
-  void write(const std::string &message) {
-    std::strncpy(text, message.c_str(), sizeof text - 1);
-  }
+  void write(const std::string &message) { std::strncpy(text, message.c_str(), sizeof text - 1); }
 };
 
 constexpr size_t mostRanks = 8, mostEpochs = 4;
@@ -38,6 +36,8 @@ struct FaultBoard {
   /// All struck processes and links are as before: nobody needs to go on for their sake.
   std::atomic<bool> isCalm;
   Moment linkStruck[mostEpochs];
+  /// Members of each epoch as bits; 0: not known yet.
+  std::atomic<uint32_t> views[mostEpochs + 1];
 };
 
 } // namespace tilewright::collective::test

@@ -16,8 +16,8 @@ struct Outcome {
   /// As it should be, but too late.
   std::vector<std::string> lates;
   // Milliseconds, of each survivor and fault:
-  std::vector<double> notices; // from a death to the error
-  std::vector<double> errors;  // from a stop or cut, or a death while connecting, to the error
+  std::vector<double> notices;  // from a death to the error
+  std::vector<double> errors;   // from a stop or cut, or a death while connecting, to the error
   std::vector<double> rebuilds; // from the death, or from the last error, to a step that worked
   uint64_t steps = 0;           // that were right
 };

@@ -35,6 +35,8 @@ public:
   void signal(size_t child, int number);
   /// Waits until the child has said a line with this text; when it was read.
   Deadline awaitText(size_t child, const std::string &text);
+  /// Whether a child has ended. Does not wait; reads what it says.
+  bool hasEnded(size_t child);
   /// Waits for the end of a child: empty if its function succeeded, else what was wrong.
   std::string end(size_t child);
   const std::string &said(size_t child) const { return children[child].text; }
@@ -46,6 +48,7 @@ private:
     std::string text;
     std::vector<std::pair<size_t, Deadline>> reads; // up to where, when
     bool isOver = false;
+    int status = 0; // when it is over
   };
   bool read(Child &child, int milliseconds);
   std::string directory;

@@ -1,0 +1,318 @@
+#include "tilewright/collective/test/FaultRank.h"
+#include "tilewright/collective/hosts/HostsEngine.h"
+#include "tilewright/collective/test/Processes.h"
+#include "tilewright/support/Concat.h"
+
+#include <csignal>
+#include <ctime>
+#include <numeric>
+#include <set>
+#include <unistd.h>
+
+namespace tilewright::collective::test {
+
+using namespace std::chrono_literals;
+
+std::chrono::milliseconds limitOf(const FaultPlan &plan) {
+  return std::max<std::chrono::milliseconds>(3 * plan.predictedStep(), 500ms) * slowness();
+}
+std::chrono::milliseconds patienceOf(const FaultPlan &plan) { return limitOf(plan) * 4 / 5; }
+
+/// A store at one of whose calls the rank is struck: its notes, and those that it waits for.
+class StrikingStore final : public KeyValueStore {
+public:
+  StrikingStore(KeyValueStore &store, FaultRank &rank, uint64_t epoch)
+      : store(store), rank(rank), epoch(epoch) {}
+  Status put(std::string_view key, std::string_view value) override {
+    count(key);
+    return store.put(key, value);
+  }
+  Result<std::string> get(std::string_view key, Deadline deadline) override {
+    count(key);
+    return store.get(key, deadline);
+  }
+  Result<std::optional<std::string>> tryGet(std::string_view key) override {
+    count(key);
+    return store.tryGet(key);
+  }
+
+private:
+  void count(std::string_view key) {
+    if (keys.insert(std::string(key)).second &&
+        rank.isStruckAt(epoch, Point::connecting, keys.size() - 1))
+      rank.strike(epoch, 0us);
+  }
+  KeyValueStore &store;
+  FaultRank &rank;
+  const uint64_t epoch;
+  std::set<std::string> keys;
+};
+
+const Fault *FaultRank::faultOf(uint64_t epoch) const {
+  return epoch < plan.faults.size() ? &plan.faults[epoch] : nullptr;
+}
+
+bool FaultRank::isStruckAt(uint64_t epoch, Point point, uint64_t at) {
+  const Fault *fault = faultOf(epoch);
+  return fault && fault->point == point && fault->at == at && fault->victim == rank &&
+         (fault->blow == Blow::kill || fault->blow == Blow::stop || fault->blow == Blow::pause) &&
+         recordOf(epoch).struck == 0;
+}
+
+/// The moment is written first, so that the judge knows it whatever becomes of the process.
+void FaultRank::strike(uint64_t epoch, std::chrono::microseconds later) {
+  const int number = faultOf(epoch)->blow == Blow::kill ? SIGKILL : SIGSTOP;
+  const int64_t when = now() + std::chrono::nanoseconds(later).count();
+  recordOf(epoch).struck = when;
+  if (later.count() == 0) {
+    kill(getpid(), number);
+    return;
+  }
+  sigevent event = {};
+  event.sigev_notify = SIGEV_SIGNAL;
+  event.sigev_signo = number;
+  timer_t timer;
+  itimerspec at = {};
+  at.it_value = {when / 1'000'000'000, when % 1'000'000'000};
+  if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0 ||
+      timer_settime(timer, TIMER_ABSTIME, &at, nullptr) != 0)
+    abort();
+}
+
+Status FaultRank::note(uint64_t epoch, int step, Status status) const {
+  Record &record = recordOf(epoch);
+  if (status.isOk() || record.noticed != 0)
+    return status;
+  const int64_t when = now();
+  record.error = status.error() ? static_cast<int>(*status.error()) : -1;
+  record.failed = step;
+  record.write(status.toString());
+  record.noticed = when;
+  return status;
+}
+
+Result<FaultRank::Connected> FaultRank::connect(const View &view, KeyValueStore &store,
+                                                std::chrono::nanoseconds patience) const {
+  Membership job;
+  job.process = rank;
+  job.processOfRank.resize(static_cast<size_t>(plan.ranks));
+  std::iota(job.processOfRank.begin(), job.processOfRank.end(), 0);
+  const Membership membership = view.membershipOf(job);
+  Connected made;
+  switch (plan.engine) {
+  case EngineKind::shm: {
+    shm::ShmEngine::Options options;
+    options.arenaBytes = size_t(64) << 20;
+    options.patience = patienceOf(plan);
+    options.connectPatience = patience;
+    TILEWRIGHT_ASSIGN(auto engine, shm::ShmEngine::connect(membership, store, options));
+    made.arena = &engine->arena();
+    made.engine = std::move(engine);
+    break;
+  }
+  case EngineKind::tcp: {
+    tcp::TcpEngine::Options options;
+    options.address = address;
+    options.patience = patienceOf(plan);
+    options.connectPatience = patience;
+    options.canSpin = plan.canSpin;
+    TILEWRIGHT_ASSIGN(made.engine, tcp::TcpEngine::connect(membership, store, options));
+    break;
+  }
+  case EngineKind::hosts: {
+    hosts::HostsEngine::Options options;
+    options.host = concat("host", plan.hostOf[static_cast<size_t>(rank)]);
+    options.address = address;
+    options.arenaBytes = size_t(64) << 20;
+    options.patience = patienceOf(plan);
+    options.connectPatience = patience;
+    options.canSpin = plan.canSpin;
+    TILEWRIGHT_ASSIGN(auto engine, hosts::HostsEngine::connect(membership, store, options));
+    made.arena = &engine->arena();
+    made.engine = std::move(engine);
+    break;
+  }
+  }
+  return made;
+}
+
+Status FaultRank::doStep(Communicator &communicator, shm::Arena *arena, const View &view,
+                         uint64_t number) {
+  Step step = stepOf(plan.seed * 64 + view.epoch, number, communicator.size(), plan.most);
+  const Fault *fault = faultOf(view.epoch);
+  if (fault && fault->point == Point::transferring && fault->at == number) {
+    step.tasks[0].kind = Kind::allReduce;
+    step.tasks[0].count = plan.most;
+    step.tasks[0].groups.clear();
+  }
+  std::vector<std::byte *> pieces;
+  auto allocate = [&](size_t bytes) -> std::byte * {
+    std::byte *piece = arena && plan.isInArena ? arena->allocate(bytes) : nullptr;
+    return piece ? pieces.emplace_back(piece) : nullptr;
+  };
+  std::deque<Work> works;
+  for (const Task &task : step.tasks)
+    works.emplace_back(task, communicator.rank(), communicator.size(), allocate);
+
+  if (isStruckAt(view.epoch, Point::transferring, number))
+    strike(view.epoch, fault->later);
+  const bool isSplitting = isStruckAt(view.epoch, Point::splitting, number);
+  if (isSplitting && !(fault->isAfterStart && step.isOverlapped))
+    strike(view.epoch, 0us);
+  Status first;
+  auto look = [&](Status status, const Work &work) {
+    if (status.isOk())
+      status = work.check();
+    if (!status.isOk() && (first.isOk() || status.code() == Code::internal))
+      first = note(view.epoch, static_cast<int>(number), std::move(status));
+  };
+  if (!step.isOverlapped) {
+    for (const Work &work : works)
+      if (first.isOk())
+        look(communicator.run(work.call()), work);
+  } else {
+    std::vector<std::pair<Communicator::Ticket, const Work *>> tickets;
+    for (const Work &work : works) {
+      auto ticket = communicator.start(work.call());
+      if (ticket.isOk())
+        tickets.emplace_back(*ticket, &work);
+      else
+        look(std::move(ticket).takeStatus(), work);
+    }
+    if (isSplitting && fault->isAfterStart)
+      strike(view.epoch, 0us);
+    // In an order of its own, and not at once.
+    Chance chance(plan.seed * 977 + number * 31 + static_cast<uint64_t>(rank));
+    if (chance.isOne(4))
+      usleep(static_cast<useconds_t>(chance.between(0, 800)));
+    for (size_t i = tickets.size(); i > 1; --i)
+      std::swap(tickets[i - 1], tickets[chance.between(0, i)]);
+    // All of them, also after a failure: what says that it is right must be.
+    for (auto [ticket, work] : tickets)
+      look(communicator.finish(ticket), *work);
+  }
+  for (std::byte *piece : pieces)
+    arena->free(piece);
+  return first;
+}
+
+/// Whether all want to end here, which they decide together.
+Result<bool> FaultRank::isEnd(Communicator &communicator, const View &view, uint64_t number) {
+  const Fault *fault = faultOf(view.epoch);
+  const bool wants = number >= 4 && (!fault || (!fault->isFatal() && board.isCalm));
+  const std::vector<std::vector<int64_t>> all;
+  int32_t votes = wants ? 1 : 0;
+  const std::string name = concat("step", number, ".end");
+  Call call;
+  call.groups = &all;
+  call.reduction.operation = "add";
+  call.name = name;
+  call.place = "campaign.py:9";
+  auto *bytes = reinterpret_cast<std::byte *>(&votes);
+  call.tensors = {{ElementType::i32, {1}, {1}, bytes, bytes}};
+  TILEWRIGHT_TRY(note(view.epoch, static_cast<int>(number), communicator.run(call)));
+  if (votes < 0 || votes > communicator.size())
+    return Status(Code::internal, concat("wrong: ", votes, " of ", communicator.size(), " votes"));
+  return votes == communicator.size();
+}
+
+Status FaultRank::work(Communicator &communicator, shm::Arena *arena, const View &view) {
+  for (uint64_t number = 0;; ++number) {
+    TILEWRIGHT_TRY(doStep(communicator, arena, view, number));
+    TILEWRIGHT_ASSIGN(const bool isOver, isEnd(communicator, view, number));
+    if (number == 0)
+      recordOf(view.epoch).worked = now();
+    ++board.steps[static_cast<size_t>(rank)];
+    if (isOver)
+      return Status();
+    // A point that did not come up.
+    const Fault *fault = faultOf(view.epoch);
+    if (fault && number >= 30 && isStruckAt(view.epoch, fault->point, fault->at))
+      strike(view.epoch, 0us);
+  }
+}
+
+Status FaultRank::liveIn(const View &view) {
+  Record &record = recordOf(view.epoch);
+  record.connecting = now();
+  const Fault *fault = faultOf(view.epoch);
+  if (fault && isStruckAt(view.epoch, Point::anyTime, fault->at))
+    strike(view.epoch, fault->later + 1us);
+  StrikingStore striking(store, *this, view.epoch);
+  auto made = connect(view, striking, patienceOf(plan));
+  if (!made.isOk())
+    return note(view.epoch, -1, std::move(made).takeStatus());
+  record.connected = now();
+  if (isStruckAt(view.epoch, Point::joining, 0))
+    strike(view.epoch, 0us);
+  const auto mine = std::find(view.members.begin(), view.members.end(), rank);
+  TILEWRIGHT_ASSIGN(
+      auto communicator,
+      made->engine->join({static_cast<int64_t>(view.epoch) + 1, mine - view.members.begin(),
+                          static_cast<int64_t>(view.members.size()), view.members}));
+  return work(*communicator, made->arena, view);
+}
+
+Result<membership::View> FaultRank::next(const View &view) {
+  const Deadline deadline = after(5s * slowness());
+  uint32_t bits;
+  while ((bits = board.views[view.epoch + 1]) == 0) {
+    if (std::chrono::steady_clock::now() > deadline)
+      return Status(Code::deadlineExceeded,
+                    concat("rank ", rank, " failed in epoch ", view.epoch,
+                           " though nothing had happened: ", recordOf(view.epoch).text));
+    usleep(100);
+  }
+  View next;
+  next.epoch = view.epoch + 1;
+  for (int64_t process = 0; process < plan.ranks; ++process)
+    if (bits & (1U << process))
+      next.members.push_back(process);
+  return next;
+}
+
+Status FaultRank::staysOut(const View &view) {
+  board.isFenced[static_cast<size_t>(rank)] = true;
+  const Deadline deadline = after(10s * slowness());
+  while (!board.isCalm && std::chrono::steady_clock::now() < deadline)
+    usleep(1000);
+  auto made = connect(view, store, 300ms);
+  if (made.isOk())
+    return Status(Code::internal, concat("wrong: rank ", rank, " was let in to epoch ", view.epoch,
+                                         ", which is over"));
+  return Status();
+}
+
+Status FaultRank::liveThrough() {
+  View view;
+  view.members.resize(static_cast<size_t>(plan.ranks));
+  std::iota(view.members.begin(), view.members.end(), 0);
+  while (true) {
+    Status status = liveIn(view);
+    if (status.isOk()) {
+      board.isDone[static_cast<size_t>(rank)] = true;
+      return status;
+    }
+    if (status.code() == Code::internal)
+      return status;
+    TILEWRIGHT_ASSIGN(View following, next(view));
+    if (!following.has(rank))
+      return staysOut(view);
+    view = std::move(following);
+  }
+}
+
+Status FaultRank::live() {
+  const Census before = Census::take();
+  TILEWRIGHT_TRY(liveThrough());
+  const Census later = Census::take();
+  if (later.descriptors != before.descriptors || later.threads != before.threads ||
+      later.mappings != before.mappings)
+    return Status(Code::internal,
+                  concat("left behind: ", later.descriptors, " descriptors, ", later.threads,
+                         " threads, ", later.mappings, " arenas, which were ", before.descriptors,
+                         ", ", before.threads, ", ", before.mappings));
+  return Status();
+}
+
+} // namespace tilewright::collective::test
