@@ -23,15 +23,42 @@ bool awaitEvent(int descriptor, short events, Deadline deadline) {
          1;
 }
 
-Result<std::string> awaitNote(KeyValueStore &store, const std::string &key,
-                              const Membership &membership, int64_t process, Deadline deadline,
-                              const std::function<Status()> &nobodyDied) {
+std::string Rendezvous::keyOf(int64_t process) const {
+  return concat(membership.job, "/gave-up/", membership.epoch, "/", process);
+}
+
+Status Rendezvous::blame(int64_t process, Status otherwise) {
+  auto why = store.tryGet(keyOf(process));
+  if (!why.isOk() || !*why)
+    return otherwise;
+  return Status(Error::ranksNotConnected,
+                concat(membership.ranksText(process), " gave up connecting: ", **why));
+}
+
+Status Rendezvous::giveUp(Status why) {
+  (void)store.put(keyOf(membership.process), why.message());
+  return why;
+}
+
+Status Rendezvous::stillWorthIt(std::span<const int64_t> missing) {
+  if (nobodyDied)
+    TILEWRIGHT_TRY(nobodyDied());
+  for (int64_t process : missing) {
+    TILEWRIGHT_ASSIGN(std::optional<std::string> why, store.tryGet(keyOf(process)));
+    if (why)
+      return Status(Error::ranksNotConnected,
+                    concat(membership.ranksText(process), " gave up connecting: ", *why));
+  }
+  return Status();
+}
+
+Result<std::string> Rendezvous::note(const std::string &key, int64_t process) {
   std::chrono::microseconds pause(100);
   while (true) {
     TILEWRIGHT_ASSIGN(std::optional<std::string> note, store.tryGet(key));
     if (note)
       return *std::move(note);
-    TILEWRIGHT_TRY(nobodyDied());
+    TILEWRIGHT_TRY(stillWorthIt({&process, 1}));
     if (std::chrono::steady_clock::now() >= deadline)
       return Status(Error::ranksNotConnected,
                     concat("process ", membership.process, " waited for ",
@@ -40,6 +67,18 @@ Result<std::string> awaitNote(KeyValueStore &store, const std::string &key,
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, std::chrono::microseconds(5000));
   }
+}
+
+Result<bool> Rendezvous::event(int descriptor, short events, std::span<const int64_t> missing) {
+  constexpr auto moment = std::chrono::milliseconds(10);
+  // One of them in turn, because a store may be far away.
+  for (size_t next = 0; !awaitEvent(descriptor, events, std::min(deadline, after(moment)));
+       next = (next + 1) % missing.size()) {
+    TILEWRIGHT_TRY(stillWorthIt(missing.subspan(next, 1)));
+    if (std::chrono::steady_clock::now() >= deadline)
+      return false;
+  }
+  return true;
 }
 
 Status systemFailure(const std::string &what) {

@@ -34,6 +34,7 @@ struct Hello {
   uint64_t isWelcome = 1;
 };
 
+/// A few bytes, which always fit.
 bool sendAll(int socket, const Hello &hello, Deadline deadline) {
   const auto *bytes = reinterpret_cast<const std::byte *>(&hello);
   for (size_t done = 0; done < sizeof hello;) {
@@ -110,24 +111,30 @@ class Meeting {
 public:
   Meeting(Mesh &mesh, KeyValueStore &store, const Mesh::Options &options)
       : mesh(mesh), membership(mesh.membership), store(store), options(options),
-        deadline(after(options.connectPatience)) {}
-  Status run();
+        deadline(after(options.connectPatience)),
+        meeting(membership, store, deadline, [this] { return nobodyDied(); }) {}
+  Status run() {
+    Status status = meet();
+    return status.isOk() ? std::move(status) : meeting.giveUp(std::move(status));
+  }
 
 private:
   std::string keyOf(int64_t process) const {
     return concat(membership.job, "/tcp/", membership.epoch, "/", process);
   }
   std::string ranks(int64_t process) const { return membership.ranksText(process); }
+  Status meet();
   Status listen();
   Status connectTo(Mesh::Link &link);
   Status acceptOne();
-  Status nobodyDied() const;
+  Status nobodyDied();
 
   Mesh &mesh;
   const Membership &membership;
   KeyValueStore &store;
   const Mesh::Options &options;
   const Deadline deadline;
+  Rendezvous meeting;
   int listening = -1;
   uint64_t secret = 0;
 };
@@ -155,21 +162,21 @@ Status Meeting::listen() {
 
 /// A connection on which something comes, or that ends, before all are there has lost its other
 /// end.
-Status Meeting::nobodyDied() const {
+Status Meeting::nobodyDied() {
   for (const auto &link : mesh.links) {
     char byte;
     if (link->socket >= 0 && recv(link->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
-      return Status(Error::ranksNotConnected,
-                    concat(ranks(link->process), " (process ", link->process, " at ", link->address,
-                           ") ended while the others were connecting"));
+      return meeting.blame(
+          link->process, Status(Error::ranksNotConnected,
+                                concat(ranks(link->process), " (process ", link->process, " at ",
+                                       link->address, ") ended while the others were connecting")));
   }
   return Status();
 }
 
 Status Meeting::connectTo(Mesh::Link &link) {
   const std::string key = keyOf(link.process);
-  TILEWRIGHT_ASSIGN(const std::string value, awaitNote(store, key, membership, link.process,
-                                                       deadline, [&] { return nobodyDied(); }));
+  TILEWRIGHT_ASSIGN(const std::string value, meeting.note(key, link.process));
   std::istringstream parts(value);
   std::string host, port;
   Hello hello;
@@ -185,11 +192,13 @@ Status Meeting::connectTo(Mesh::Link &link) {
     return systemFailure("socket");
   prepare(socket.get());
   auto unreachable = [&](int reason) {
-    return Status(Error::ranksNotConnected,
-                  concat(ranks(link.process), " cannot be reached at ", link.address, " (",
-                         std::strerror(reason),
-                         "): its process has ended, has gone on with another epoch, or the "
-                         "address is not one that this host can reach"));
+    return meeting.blame(
+        link.process,
+        Status(Error::ranksNotConnected,
+               concat(ranks(link.process), " cannot be reached at ", link.address, " (",
+                      std::strerror(reason),
+                      "): its process has ended, has gone on with another epoch, or the "
+                      "address is not one that this host can reach")));
   };
   if (::connect(socket.get(), reinterpret_cast<sockaddr *>(&address->storage), address->length) !=
       0) {
@@ -197,7 +206,9 @@ Status Meeting::connectTo(Mesh::Link &link) {
       return unreachable(errno);
     int error = ETIMEDOUT;
     socklen_t length = sizeof error;
-    if (awaitEvent(socket.get(), POLLOUT, deadline))
+    TILEWRIGHT_ASSIGN(const bool hasAnswered,
+                      meeting.event(socket.get(), POLLOUT, {&link.process, 1}));
+    if (hasAnswered)
       getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
     if (error != 0)
       return unreachable(error);
@@ -205,10 +216,18 @@ Status Meeting::connectTo(Mesh::Link &link) {
   hello.epoch = membership.epoch;
   hello.process = membership.process;
   Hello answer;
-  if (!sendAll(socket.get(), hello, deadline) || !receiveAll(socket.get(), answer, deadline))
-    return Status(Error::ranksNotConnected,
-                  concat(ranks(link.process), " was reached at ", link.address,
-                         " but did not answer; its process has ended or hangs"));
+  auto silent = [&] {
+    return meeting.blame(link.process,
+                         Status(Error::ranksNotConnected,
+                                concat(ranks(link.process), " was reached at ", link.address,
+                                       " but did not answer; its process has ended or hangs")));
+  };
+  if (!sendAll(socket.get(), hello, deadline))
+    return silent();
+  TILEWRIGHT_ASSIGN(const bool hasAnswered,
+                    meeting.event(socket.get(), POLLIN, {&link.process, 1}));
+  if (!hasAnswered || !receiveAll(socket.get(), answer, deadline))
+    return silent();
   if (!answer.isWelcome)
     return fenced(membership, link.process, answer.epoch);
   link.socket = socket.release();
@@ -216,16 +235,13 @@ Status Meeting::connectTo(Mesh::Link &link) {
 }
 
 Status Meeting::acceptOne() {
-  while (!awaitEvent(listening, POLLIN, std::min(deadline, after(20ms)))) {
-    TILEWRIGHT_TRY(nobodyDied());
-    if (std::chrono::steady_clock::now() >= deadline) {
-      std::vector<int64_t> missing;
-      for (const auto &link : mesh.links)
-        if (link->socket < 0)
-          missing.push_back(link->process);
-      return waitedInVain(membership, missing);
-    }
-  }
+  std::vector<int64_t> missing;
+  for (const auto &link : mesh.links)
+    if (link->socket < 0)
+      missing.push_back(link->process);
+  TILEWRIGHT_ASSIGN(const bool hasCome, meeting.event(listening, POLLIN, missing));
+  if (!hasCome)
+    return waitedInVain(membership, missing);
   sockaddr_storage from = {};
   socklen_t length = sizeof from;
   Descriptor socket(accept4(listening, reinterpret_cast<sockaddr *>(&from), &length, SOCK_CLOEXEC));
@@ -255,7 +271,7 @@ Status Meeting::acceptOne() {
   return Status();
 }
 
-Status Meeting::run() {
+Status Meeting::meet() {
   TILEWRIGHT_TRY(listen());
   Descriptor owner(listening);
   // To those before us; those after us come. The first waits for nobody, so there is no circle.

@@ -19,15 +19,18 @@ using namespace std::chrono_literals;
 static constexpr size_t fewLinks = 4;
 
 Mesh::~Mesh() {
-  if (!failure.isSet())
+  const bool hasFailed = failure.isSet();
+  if (!hasFailed)
     tellAll(Header::goodbye, 0, "");
-  flushFor(200ms);
+  // After a failure somebody may be unreachable, and the others want to go on without it.
+  const auto longest = hasFailed ? 20ms : 200ms;
+  flushFor(longest);
   std::lock_guard lock(mutex);
   // A connection that is closed with bytes unread takes back what it has not sent.
   for (auto &link : links)
     if (link->socket >= 0)
       shutdown(link->socket, SHUT_WR);
-  const Deadline deadline = after(200ms);
+  const Deadline deadline = after(longest);
   for (auto &link : links) {
     if (link->socket < 0)
       continue;
@@ -66,6 +69,15 @@ void Mesh::lose(Link &link, std::string_view why) {
   if (!link.hasSaidGoodbye)
     failure.set(concat(membership.ranksText(link.process), " died: the connection to process ",
                        link.process, " at ", link.address, " has ended (", why, ")"));
+}
+
+/// The other end takes nothing more. What it sent before that may say why, and is still there.
+void Mesh::loseWriting(Link &link, std::string_view why) {
+  const std::string reason(why);
+  link.queue.clear();
+  while (!link.isGone && drain(link)) {
+  }
+  lose(link, reason);
 }
 
 bool Mesh::isFitting(Expected &expected, const Header &header) {
@@ -195,7 +207,7 @@ void Mesh::flush(Link &link) {
       if (errno == EINTR)
         continue;
       if (errno != EAGAIN && errno != EWOULDBLOCK)
-        return lose(link, std::strerror(errno));
+        return loseWriting(link, std::strerror(errno));
       if (!link.isFull) {
         link.isFull = true;
         watch(link);
@@ -268,6 +280,10 @@ void Mesh::endMessage(Link &link) {
   case Header::goodbye:
     link.hasSaidGoodbye = true;
     break;
+  case Header::where:
+    wheres[header.key.from] =
+        std::string(reinterpret_cast<const char *>(link.parked.data()), header.bytes);
+    break;
   }
   link.expected = nullptr;
 }
@@ -308,7 +324,7 @@ void Mesh::consume(Link &link) {
   }
 }
 
-void Mesh::drain(Link &link) {
+bool Mesh::drain(Link &link) {
   // Bounded, so that one who sends without end does not keep us from the others.
   for (int times = 0; times < 8 && !link.isGone; ++times) {
     const bool isDirect = link.isInside && link.end == 0 && link.left >= bufferBytes / 2;
@@ -320,9 +336,11 @@ void Mesh::drain(Link &link) {
     if (count < 0 && errno == EINTR)
       continue;
     if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-      return;
-    if (count <= 0)
-      return lose(link, count == 0 ? "its end was closed" : std::strerror(errno));
+      return false;
+    if (count <= 0) {
+      lose(link, count == 0 ? "its end was closed" : std::strerror(errno));
+      return false;
+    }
     const auto bytes = static_cast<size_t>(count);
     if (isDirect) {
       link.to += bytes;
@@ -331,13 +349,14 @@ void Mesh::drain(Link &link) {
         this->count(*link.expected, bytes);
       if (link.left == 0)
         endMessage(link);
-      return; // whoever waits may begin with it
+      return true; // whoever waits may begin with it
     }
     link.end += bytes;
     consume(link);
     if (bytes < room)
-      return; // there was no more
+      return false; // there was no more
   }
+  return !link.isGone;
 }
 
 void Mesh::progress(std::chrono::milliseconds longest) {
@@ -449,6 +468,14 @@ bool Mesh::hasSaidGoodbye(int64_t rank) {
   std::lock_guard lock(mutex);
   auto found = linkOf.find(membership.processOfRank[static_cast<size_t>(rank)]);
   return found != linkOf.end() && found->second->hasSaidGoodbye;
+}
+
+void Mesh::say(int64_t rank, std::string_view where) { tellAll(Header::where, rank, where); }
+
+std::string Mesh::whereIs(int64_t rank) {
+  std::lock_guard lock(mutex);
+  auto found = wheres.find(rank);
+  return found == wheres.end() ? "has not sent its part" : found->second;
 }
 
 Traffic Mesh::traffic() {

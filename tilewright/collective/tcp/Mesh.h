@@ -28,7 +28,7 @@ struct KeyHash {
 /// came with another collective is found when its first message is.
 struct Header {
   static constexpr uint32_t right = 0x74696c77;
-  enum Type : uint32_t { data, aborted, leftRun, goodbye };
+  enum Type : uint32_t { data, aborted, leftRun, goodbye, where };
   uint32_t magic = right;
   Type type = data;
   Key key;
@@ -100,6 +100,9 @@ public:
   /// The last run that a rank is known to have left.
   int64_t leftRunOf(int64_t rank);
   bool hasSaidGoodbye(int64_t rank);
+  /// Tells all others where a rank of this process is, for their messages.
+  void say(int64_t rank, std::string_view where);
+  std::string whereIs(int64_t rank);
   Traffic traffic();
 
 private:
@@ -139,7 +142,9 @@ private:
   friend class Meeting; // Meeting.cpp
 
   void flush(Link &link);
-  void drain(Link &link);
+  /// Reads what has come; true if there may be more.
+  bool drain(Link &link);
+  void loseWriting(Link &link, std::string_view why);
   void consume(Link &link);
   void beginMessage(Link &link);
   void endMessage(Link &link);
@@ -161,7 +166,8 @@ private:
   std::map<int64_t, Link *> linkOf; // by process
   std::unordered_map<Key, Expected *, KeyHash> expectations;
   std::unordered_map<Key, std::vector<Parked>, KeyHash> early;
-  std::vector<int64_t> leftRuns; // by rank
+  std::vector<int64_t> leftRuns;         // by rank
+  std::map<int64_t, std::string> wheres; // by rank, what it said last
   Traffic sentBytes;
 };
 

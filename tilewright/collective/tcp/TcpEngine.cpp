@@ -29,8 +29,12 @@ private:
   bool isPatient(uint64_t round) const override {
     return round >= (wire.options.canSpin ? spinning : 2);
   }
-  void settle(std::string_view where) override {}
-  void rise(std::string_view where) override {}
+  void say(std::string_view where, bool isLong) override {
+    if (isLong)
+      wire.mesh->say(rank(), where);
+  }
+  void settle() override {}
+  void rise() override {}
   void idle(uint64_t round) override { wire.mesh->progress(isPatient(round) ? 10ms : 0ms); }
   std::optional<std::string> lookAround(const Lane &lane, const Operation *operation,
                                         int64_t run) override {
@@ -45,7 +49,7 @@ private:
     }
     return std::nullopt;
   }
-  std::string whereIs(int64_t rank) override { return "has not sent its part"; }
+  std::string whereIs(int64_t rank) override { return wire.mesh->whereIs(rank); }
   void wakeHelper() override {
     if (wire.options.hasHelper)
       wire.helper->wake();

@@ -87,7 +87,14 @@ void expectMissingRanksAreNamed(const Connect &connect) {
   Status status = connect(membershipOf(1, 2), store, 1s, 50ms).takeStatus();
   EXPECT_EQ(status.error(), Error::ranksNotConnected);
   EXPECT_THAT(status.message(), HasSubstr("rank 0 to come"));
-  status = connect(membershipOf(0, 2), store, 1s, 50ms).takeStatus();
+  // Who comes now learns at once that it comes too late, and for whom the other waited.
+  const auto began = std::chrono::steady_clock::now();
+  status = connect(membershipOf(0, 2), store, 1s, 20s).takeStatus();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 1s * slowness());
+  EXPECT_EQ(status.error(), Error::ranksNotConnected);
+  EXPECT_THAT(status.message(), HasSubstr("rank 1 gave up connecting: process 1 waited"));
+  MemoryKeyValueStore empty;
+  status = connect(membershipOf(0, 2), empty, 1s, 50ms).takeStatus();
   EXPECT_EQ(status.error(), Error::ranksNotConnected);
   EXPECT_THAT(status.message(), HasSubstr("in vain for rank 1"));
 }
