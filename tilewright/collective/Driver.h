@@ -131,7 +131,7 @@ protected:
   virtual void settle() = 0;
   virtual void rise() = 0;
   /// Where the rank is, for others who wait for it: called with settle() and rise(). A long wait
-  /// says so once more, so that those whose deadline passes first can name who is to blame.
+  /// says so again, so that those whose deadline passes first can name who is to blame.
   virtual void say(std::string_view where, bool isLong) = 0;
   /// Looks after the others: sets the failure if one has died or given up. Returns why one of the
   /// members that are missing will never come to this run.
@@ -149,7 +149,7 @@ private:
   void advance(Lane &lane);
   Status wait(Entry &entry);
   Status stopped(const Call &call) const;
-  std::string waiting(const Entry &entry) const;
+  std::string waiting(const Entry &entry, bool withTheirs);
   Status stuck(const Entry &entry);
 
   const int64_t number;

@@ -111,6 +111,19 @@ bool Neighbours::look() {
   return isNew;
 }
 
+/// Others may have met all already, have begun, and failed, or be done.
+static Status whyGone(const Neighbours::Neighbour &neighbour, const Membership &membership) {
+  const auto &board = *reinterpret_cast<const ProcessBoard *>(neighbour.memory->base());
+  if (board.hasFailed.load(std::memory_order_acquire))
+    return Status(Error::ranksNotConnected,
+                  concat("while the others were connecting, ", board.failure.read()));
+  if (board.isLeaving.load(std::memory_order_acquire))
+    return Status();
+  return Status(Error::ranksNotConnected,
+                concat(membership.ranksText(neighbour.process), " (process ", neighbour.process,
+                       ", pid ", neighbour.pid, ") ended while the others were connecting"));
+}
+
 Status Neighbours::connectTo(Neighbour &neighbour, const Membership &membership, const Mapping &own,
                              Rendezvous &meeting) {
   const std::string key = keyOf(membership, neighbour.process);
@@ -186,17 +199,16 @@ Status Neighbours::acceptOne(int listener, const Membership &membership, const M
   return Status();
 }
 
-Status Neighbours::meetAll(const Membership &membership, const Mapping &own, KeyValueStore &store,
-                           Rendezvous &meeting) {
-  Descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (listener.get() < 0 || watch < 0)
+Status Neighbours::meetAll(int listener, const Membership &membership, const Mapping &own,
+                           KeyValueStore &store, Rendezvous &meeting) {
+  if (listener < 0 || watch < 0)
     return systemFailure("socket");
   std::random_device random;
   const std::string name = concat("tilewright-", getpid(), "-", random(), "-", random());
   socklen_t length = 0;
   const sockaddr_un address = addressOf(name, length);
-  if (bind(listener.get(), reinterpret_cast<const sockaddr *>(&address), length) != 0 ||
-      listen(listener.get(), 512) != 0)
+  if (bind(listener, reinterpret_cast<const sockaddr *>(&address), length) != 0 ||
+      listen(listener, 512) != 0)
     return systemFailure("listening on a socket of the host");
   TILEWRIGHT_TRY(store.put(keyOf(membership, membership.process), name));
 
@@ -219,7 +231,7 @@ Status Neighbours::meetAll(const Membership &membership, const Mapping &own, Key
         missing.push_back(&neighbour);
     if (missing.empty())
       return Status();
-    TILEWRIGHT_TRY(acceptOne(listener.get(), membership, own, meeting));
+    TILEWRIGHT_TRY(acceptOne(listener, membership, own, meeting));
     for (Neighbour *neighbour : missing)
       if (neighbour->socket >= 0)
         isConnected(*neighbour);
@@ -234,18 +246,17 @@ Result<std::unique_ptr<Neighbours>> Neighbours::meet(const Membership &membershi
     if (process != membership.process)
       made->neighbours.emplace_back().process = process;
   made->watch = epoll_create1(EPOLL_CLOEXEC);
-  Rendezvous meeting(membership, store, after(patience), [&]() -> Status {
-    if (made->look())
-      for (Neighbour &neighbour : made->neighbours)
-        if (neighbour.isGone)
-          return meeting.blame(neighbour.process,
-                               Status(Error::ranksNotConnected,
-                                      concat(membership.ranksText(neighbour.process), " (process ",
-                                             neighbour.process, ", pid ", neighbour.pid,
-                                             ") ended while the others were connecting")));
+  Rendezvous meeting(membership, store, after(patience), [&] {
+    made->look();
+    for (const Neighbour &neighbour : made->neighbours)
+      if (neighbour.isGone)
+        TILEWRIGHT_TRY(meeting.blame(neighbour.process, whyGone(neighbour, membership)));
     return Status();
   });
-  if (Status status = made->meetAll(membership, own, store, meeting); !status.isOk())
+  // Closed when the note is written, so that whoever is thrown out finds the reason.
+  Descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (Status status = made->meetAll(listener.get(), membership, own, store, meeting);
+      !status.isOk())
     return meeting.giveUp(std::move(status));
   return made;
 }

@@ -33,8 +33,8 @@ public:
 
 private:
   Neighbours() = default;
-  Status meetAll(const Membership &membership, const Mapping &own, KeyValueStore &store,
-                 Rendezvous &meeting);
+  Status meetAll(int listener, const Membership &membership, const Mapping &own,
+                 KeyValueStore &store, Rendezvous &meeting);
   Status connectTo(Neighbour &neighbour, const Membership &membership, const Mapping &own,
                    Rendezvous &meeting);
   Status acceptOne(int listener, const Membership &membership, const Mapping &own,

@@ -115,7 +115,11 @@ public:
         meeting(membership, store, deadline, [this] { return nobodyDied(); }) {}
   Status run() {
     Status status = meet();
-    return status.isOk() ? std::move(status) : meeting.giveUp(std::move(status));
+    // Before the listener is closed, so that whoever is thrown out finds the reason.
+    if (!status.isOk())
+      status = meeting.giveUp(std::move(status));
+    Descriptor owner(listening);
+    return status;
   }
 
 private:
@@ -160,16 +164,17 @@ Status Meeting::listen() {
   return store.put(keyOf(membership.process), concat(name, " ", port, " ", secret));
 }
 
-/// A connection on which something comes, or that ends, before all are there has lost its other
-/// end.
+/// Others may have met all already, have begun, and failed: what they sent says why.
 Status Meeting::nobodyDied() {
   for (const auto &link : mesh.links) {
-    char byte;
-    if (link->socket >= 0 && recv(link->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+    if (link->socket < 0 || link->isGone)
+      continue;
+    while (mesh.drain(*link)) {
+    }
+    if (mesh.failure.isSet())
       return meeting.blame(
           link->process, Status(Error::ranksNotConnected,
-                                concat(ranks(link->process), " (process ", link->process, " at ",
-                                       link->address, ") ended while the others were connecting")));
+                                concat("while the others were connecting, ", mesh.failure.text())));
   }
   return Status();
 }
@@ -273,7 +278,6 @@ Status Meeting::acceptOne() {
 
 Status Meeting::meet() {
   TILEWRIGHT_TRY(listen());
-  Descriptor owner(listening);
   // To those before us; those after us come. The first waits for nobody, so there is no circle.
   for (auto &link : mesh.links)
     if (link->process < membership.process)
