@@ -1,7 +1,8 @@
 #include "tilewright/collective/hosts/HostsEngine.h"
 #include "tilewright/collective/Connecting.h"
+#include "tilewright/collective/messages/Exchange.h"
 #include "tilewright/collective/shm/ShmHost.h"
-#include "tilewright/collective/tcp/Exchange.h"
+#include "tilewright/collective/tcp/Mesh.h"
 #include "tilewright/support/Concat.h"
 
 #include <fstream>
@@ -43,7 +44,7 @@ public:
   FailureBox failure, meshFailure;
   std::vector<std::string> hostOfRank;
   std::shared_ptr<shm::Host> host;
-  std::unique_ptr<tcp::Mesh> mesh;
+  std::unique_ptr<messages::Messages> mesh;
   std::map<int64_t, std::unique_ptr<Driver>> drivers;
   std::unique_ptr<Helper> helper;
 };
@@ -90,7 +91,7 @@ public:
         Turn &part = parts[step] = turn;
         part.call = &calls[step];
         part.site = turn.site + step;
-        current = step == 1 ? tcp::makeExchange(*job.mesh, *lanes[1], part)
+        current = step == 1 ? messages::makeExchange(*job.mesh, *lanes[1], part)
                             : shm::makeShmOperation(*job.host, *lanes[step], part);
       }
       TILEWRIGHT_ASSIGN(const bool isDone, current->advance());
@@ -178,7 +179,7 @@ private:
       lane.data = divide(lane);
     if (!isSplit)
       return std::make_unique<Placed>(
-          tcp::makeExchange(*job.mesh, static_cast<SplitLane &>(*lane.data).flat, turn), true,
+          messages::makeExchange(*job.mesh, static_cast<SplitLane &>(*lane.data).flat, turn), true,
           isOnWire);
     return std::make_unique<SplitAllReduce>(job, lane, turn, isOnWire);
   }
@@ -326,7 +327,7 @@ Result<std::shared_ptr<HostsEngine::Job>> HostsEngine::Job::create(const Members
 HostsEngine::HostsEngine(std::shared_ptr<Job> job) : job(std::move(job)) {}
 HostsEngine::~HostsEngine() = default;
 shm::Arena &HostsEngine::arena() { return *job->host->arena; }
-tcp::Traffic HostsEngine::traffic() { return job->mesh->traffic(); }
+messages::Traffic HostsEngine::traffic() { return job->mesh->traffic(); }
 
 Result<std::unique_ptr<HostsEngine>>
 HostsEngine::connect(const Membership &membership, KeyValueStore &store, const Options &options) {

@@ -38,7 +38,7 @@ public:
   Result<std::unique_ptr<Communicator>> join(const Seat &seat) override;
   shm::Arena &arena();
   /// What this process has sent to others.
-  tcp::Traffic traffic();
+  messages::Traffic traffic();
 
   class Job; // what the ranks of a process share; HostsEngine.cpp
 

@@ -256,8 +256,15 @@ Result<std::unique_ptr<Neighbours>> Neighbours::meet(const Membership &membershi
   // Closed when the note is written, so that whoever is thrown out finds the reason.
   Descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (Status status = made->meetAll(listener.get(), membership, own, store, meeting);
-      !status.isOk())
-    return meeting.giveUp(std::move(status));
+      !status.isOk()) {
+    status = meeting.giveUp(std::move(status));
+    // Those who have met all have begun, and do not look there.
+    auto &board = *reinterpret_cast<ProcessBoard *>(own.base());
+    board.failure.write(concat(membership.ranksText(membership.process),
+                               " gave up connecting: ", status.message()));
+    board.hasFailed.store(1, std::memory_order_seq_cst);
+    return status;
+  }
   return made;
 }
 

@@ -115,9 +115,12 @@ public:
         meeting(membership, store, deadline, [this] { return nobodyDied(); }) {}
   Status run() {
     Status status = meet();
-    // Before the listener is closed, so that whoever is thrown out finds the reason.
-    if (!status.isOk())
+    // Before the listener is closed, so that whoever is thrown out finds the reason. Those who have
+    // met all have begun, and do not look there.
+    if (!status.isOk()) {
       status = meeting.giveUp(std::move(status));
+      mesh.fail(concat(ranks(membership.process), " gave up connecting: ", status.message()));
+    }
     Descriptor owner(listening);
     return status;
   }
@@ -300,7 +303,6 @@ Result<std::unique_ptr<Mesh>> Mesh::connect(const Membership &membership, KeyVal
   epoll_event event = {};
   event.events = EPOLLIN;
   epoll_ctl(mesh->poller, EPOLL_CTL_ADD, mesh->bell, &event);
-  mesh->leftRuns.assign(membership.processOfRank.size(), -1);
   for (int64_t process : membership.processes())
     if (process != membership.process) {
       mesh->links.push_back(std::make_unique<Link>());
