@@ -15,6 +15,12 @@ Descriptor::~Descriptor() {
     close(number);
 }
 
+void Descriptor::reset(int other) {
+  if (number >= 0)
+    close(number);
+  number = other;
+}
+
 bool awaitEvent(int descriptor, short events, Deadline deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
       deadline - std::chrono::steady_clock::now());
@@ -59,7 +65,8 @@ Result<std::string> Rendezvous::note(const std::string &key, int64_t process) {
     if (note)
       return *std::move(note);
     TILEWRIGHT_TRY(stillWorthIt({&process, 1}));
-    if (std::chrono::steady_clock::now() >= deadline)
+    // Who it waits for may wait in vain itself, and is about to say so.
+    if (std::chrono::steady_clock::now() >= deadline + std::chrono::milliseconds(20))
       return Status(Error::ranksNotConnected,
                     concat("process ", membership.process, " waited for ",
                            membership.ranksText(process), " to come: nobody wrote '", key,

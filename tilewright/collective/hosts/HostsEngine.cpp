@@ -326,6 +326,7 @@ Result<std::shared_ptr<HostsEngine::Job>> HostsEngine::Job::create(const Members
 
 HostsEngine::HostsEngine(std::shared_ptr<Job> job) : job(std::move(job)) {}
 HostsEngine::~HostsEngine() = default;
+void HostsEngine::revoke(const std::string &why) { job->fail(why); }
 shm::Arena &HostsEngine::arena() { return *job->host->arena; }
 messages::Traffic HostsEngine::traffic() { return job->mesh->traffic(); }
 

@@ -36,6 +36,7 @@ public:
   ~HostsEngine() override;
 
   Result<std::unique_ptr<Communicator>> join(const Seat &seat) override;
+  void revoke(const std::string &why) override;
   shm::Arena &arena();
   /// What this process has sent to others.
   messages::Traffic traffic();

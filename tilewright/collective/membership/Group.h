@@ -22,7 +22,7 @@ namespace tilewright::collective::membership {
 ///     Status status = train(*engine);
 ///     if (status.isOk())
 ///       break;
-///     group->revoke(view.epoch, {.rank = rank, .text = status.message()});
+///     group->revoke(view.epoch, Reason::of(offer.process, status.message()));
 ///     TILEWRIGHT_ASSIGN(view, group->agree(view.epoch, after(5s)));
 ///   }
 ///

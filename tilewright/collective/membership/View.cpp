@@ -18,6 +18,12 @@ std::string Reason::toString() const {
   return concat(result, result.empty() ? "" : ": ", text);
 }
 
+std::string Reason::toString(const Membership &job) const {
+  if (rank >= 0 || process < 0 || job.ranksOf(process).empty())
+    return toString();
+  return concat(job.ranksText(process), " of ", toString());
+}
+
 bool View::has(int64_t process) const {
   return std::binary_search(members.begin(), members.end(), process);
 }

@@ -14,8 +14,13 @@ struct Reason {
   std::string place;      // "train.py:41"
   std::string text;       // what happened: "its process has ended"
 
-  /// "process 2: rank 2 in 'all_reduce.3' at train.py:41: its process has ended"
+  static Reason of(int64_t process, std::string text) {
+    return {process, -1, {}, {}, std::move(text)};
+  }
+  /// "process 2, rank 2 in 'all_reduce.3' at train.py:41: its process has ended"
   std::string toString() const;
+  /// With the ranks of `process`, if it is not known which one failed.
+  std::string toString(const Membership &job) const;
   bool operator==(const Reason &) const = default;
 };
 

@@ -92,6 +92,7 @@ MessageEngine::connect(const Membership &membership, const Options &options, con
 
 MessageEngine::MessageEngine(std::shared_ptr<Wire> wire) : shared(std::move(wire)) {}
 MessageEngine::~MessageEngine() = default;
+void MessageEngine::revoke(const std::string &why) { messages().fail(why); }
 Traffic MessageEngine::traffic() { return shared->messages->traffic(); }
 Messages &MessageEngine::messages() { return *shared->messages; }
 

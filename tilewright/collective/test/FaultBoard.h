@@ -32,12 +32,12 @@ constexpr size_t mostRanks = 8, mostEpochs = 4;
 struct FaultBoard {
   Record records[mostRanks][mostEpochs];
   std::atomic<uint64_t> steps[mostRanks];
-  std::atomic<bool> isDone[mostRanks], isFenced[mostRanks];
+  std::atomic<bool> isDone[mostRanks];
+  std::atomic<int> out[mostRanks]; // Error as a number: why the rank is no longer in the job
   /// All struck processes and links are as before: nobody needs to go on for their sake.
   std::atomic<bool> isCalm;
   Moment linkStruck[mostEpochs];
-  /// Members of each epoch as bits; 0: not known yet.
-  std::atomic<uint32_t> views[mostEpochs + 1];
+  Moment met[mostRanks];
 };
 
 } // namespace tilewright::collective::test

@@ -27,8 +27,14 @@ private:
   void tendFault(size_t epoch);
   int64_t struckAt(size_t epoch) const;
   void cutOff(int64_t host, bool isCut);
+  void foresee();
   std::vector<int64_t> membersOf(size_t epoch) const;
-  uint32_t survivors(size_t epoch) const;
+  bool isQuorum(uint32_t left, size_t epoch) const;
+  /// Whether a rank works to the end.
+  bool isLast(int64_t rank) const {
+    const size_t quiet = plan.faults[0].isFatal() ? plan.faults.size() : 0;
+    return (views[quiet] & (1U << rank)) != 0;
+  }
   bool isOn(int64_t rank, int64_t host) const {
     return plan.hostOf[static_cast<size_t>(rank)] == host;
   }
@@ -47,7 +53,10 @@ private:
   FaultBoard *board;
   Processes processes;
   Chance chance;
+  /// Members of each epoch as bits; 0: there is no such.
+  uint32_t views[mostEpochs + 1] = {};
   bool isOver[mostRanks] = {}; // has ended
+  bool isStoreLost = false;
   bool isWell[mostEpochs] = {};
   Outcome outcome;
 };
@@ -58,7 +67,41 @@ Judge::Judge(const FaultPlan &plan, Relay *relay) : plan(plan), relay(relay), ch
   void *memory =
       mmap(nullptr, sizeof(FaultBoard), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   board = static_cast<FaultBoard *>(memory); // zeros
-  board->views[0] = (1U << plan.ranks) - 1;
+  foresee();
+}
+
+/// Whether those who are left may go on: a majority, or half with the first of all, or all others
+/// are known to have ended, which only processes of their host can know.
+bool Judge::isQuorum(uint32_t left, size_t epoch) const {
+  const uint32_t all = views[epoch];
+  const int twice = 2 * __builtin_popcount(left), count = __builtin_popcount(all);
+  if (twice > count || (twice == count && (left & all & -all)))
+    return true;
+  if (plan.faults[epoch].blow != Blow::kill)
+    return false;
+  const int64_t host = plan.hostOf[static_cast<size_t>(plan.faults[epoch].victim)];
+  for (int64_t rank = 0; rank < plan.ranks; ++rank)
+    if ((left & (1U << rank)) && !isOn(rank, host))
+      return false;
+  return true;
+}
+
+/// Who will be in which epoch.
+void Judge::foresee() {
+  views[0] = (1U << plan.ranks) - 1;
+  for (size_t epoch = 0; epoch < plan.faults.size() && views[epoch] != 0; ++epoch) {
+    const Fault &fault = plan.faults[epoch];
+    if (!fault.isFatal() || fault.point == Point::meeting)
+      return;
+    uint32_t gone = 0;
+    for (int64_t rank = 0; rank < plan.ranks; ++rank)
+      if (fault.blow == Blow::cut ? isOn(rank, fault.victim) : rank == fault.victim)
+        gone |= views[epoch] & (1U << rank);
+    // What is cut off may be the larger part.
+    for (uint32_t left : {views[epoch] & ~gone, gone})
+      if (isQuorum(left, epoch) && (left != gone || fault.blow == Blow::cut))
+        views[epoch + 1] = left;
+  }
 }
 
 void Judge::start() {
@@ -93,7 +136,7 @@ void Judge::cutOff(int64_t host, bool isCut) {
 std::vector<int64_t> Judge::membersOf(size_t epoch) const {
   std::vector<int64_t> members;
   for (int64_t rank = 0; rank < plan.ranks; ++rank)
-    if (board->views[epoch] & (1U << rank))
+    if (views[epoch] & (1U << rank))
       members.push_back(rank);
   return members;
 }
@@ -105,21 +148,6 @@ int64_t Judge::struckAt(size_t epoch) const {
     return board->linkStruck[epoch];
   const int64_t when = recordOf(fault.victim, epoch).struck;
   return when > now() ? 0 : when;
-}
-
-/// Who goes on after the fault of an epoch.
-uint32_t Judge::survivors(size_t epoch) const {
-  const Fault &fault = plan.faults[epoch];
-  const uint32_t all = board->views[epoch];
-  if (fault.blow != Blow::cut)
-    return all & ~(1U << fault.victim);
-  uint32_t inside = 0;
-  for (int64_t rank : membersOf(epoch))
-    inside |= isOn(rank, fault.victim) ? 1U << rank : 0;
-  const uint32_t outside = all & ~inside;
-  const int difference = __builtin_popcount(inside) - __builtin_popcount(outside);
-  // The larger part; of two that are equal, the one with the first of all.
-  return difference > 0 || (difference == 0 && (inside & -all & all)) ? inside : outside;
 }
 
 void Judge::tendFault(size_t epoch) {
@@ -138,14 +166,13 @@ void Judge::tendFault(size_t epoch) {
   const int64_t struck = struckAt(epoch);
   if (struck == 0)
     return;
-  if (fault.isFatal() && board->views[epoch + 1] == 0)
-    board->views[epoch + 1] = survivors(epoch);
   // What is short ends by itself, the rest when the others have gone on.
   bool isTime = milliseconds(now() - struck) > static_cast<double>(50 + plan.seed % 100);
   if (fault.isFatal()) {
     isTime = true;
     for (int64_t rank = 0; rank < plan.ranks; ++rank)
-      isTime &= !(survivors(epoch) & (1U << rank)) || board->isDone[rank] || isOver[rank];
+      isTime &=
+          rank == fault.victim || board->isDone[rank] || isOver[rank] || board->out[rank] != 0;
   }
   if (isTime && !isWell[epoch]) {
     isWell[epoch] = true;
@@ -158,6 +185,11 @@ void Judge::tendFault(size_t epoch) {
 }
 
 bool Judge::tend() {
+  bool haveMet = true;
+  for (int64_t rank = 0; rank < plan.ranks; ++rank)
+    haveMet &= board->met[rank] != 0;
+  if (plan.isStoreLost && haveMet && !std::exchange(isStoreLost, true))
+    processes.removeStore();
   for (size_t epoch = 0; epoch < plan.faults.size(); ++epoch)
     tendFault(epoch);
   bool isMore = false;
@@ -187,24 +219,23 @@ void Judge::judgeError(size_t epoch, int64_t rank, const Record &record) {
   const std::string who = concat("rank ", rank, " in epoch ", epoch, ": ", text);
   bool isNamed = false;
   for (int64_t culprit : culpritsFor(rank, fault))
-    isNamed |= text.find(concat("rank ", culprit)) != std::string::npos;
+    isNamed |= text.find(concat("rank ", culprit)) != std::string::npos ||
+               (record.failed < 0 && text.find(concat("process ", culprit)) != std::string::npos);
   if (!isNamed)
     wrong(concat("the error does not name the right rank: ", who));
   const int error = record.error;
   const bool isRunning = record.failed >= 0;
   const auto is = [&](Error which) { return error == static_cast<int>(which); };
   if (isRunning ? !is(Error::collectiveAborted) && !is(Error::collectiveStuck)
-                : !is(Error::ranksNotConnected) && !is(Error::rankFenced))
+                : !is(Error::ranksNotConnected) && !is(Error::epochOver))
     wrong(concat("not an error for this: ", who));
   if (isRunning && (text.find(concat("'step", record.failed.load(), ".")) == std::string::npos ||
                     text.find("campaign.py:") == std::string::npos))
     wrong(concat("the error does not name the collective: ", who));
   const int64_t from = std::max<int64_t>(struckAt(epoch), record.connecting);
   const double took = milliseconds(record.noticed - from);
-  const int64_t connected = record.connected, other = recordOf(fault.victim, epoch).connected;
-  const bool wasConnected = connected > 0 && connected <= from &&
-                            (fault.blow == Blow::cut || (other > 0 && other <= from));
-  const bool isQuick = fault.blow == Blow::kill && wasConnected && !plan.hasBadNetwork();
+  const bool isQuick =
+      fault.blow == Blow::kill && fault.point != Point::meeting && !plan.hasBadNetwork();
   (isQuick ? outcome.notices : outcome.errors).push_back(took);
   const double limit = isQuick ? 50.0 * slowness() : static_cast<double>(limitOf(plan).count());
   if (took > limit)
@@ -233,6 +264,8 @@ void Judge::judgeRebuild(size_t epoch, bool isFromDeath) {
 
 void Judge::judgeEpoch(size_t epoch) {
   const Fault &fault = plan.faults[epoch];
+  if (views[epoch] == 0)
+    return;
   if (!fault.isFatal()) {
     for (int64_t rank : membersOf(epoch))
       if (recordOf(rank, epoch).noticed != 0)
@@ -256,14 +289,15 @@ void Judge::judgeEpoch(size_t epoch) {
       wrong(concat("rank ", rank, " got its error before it was stopped: ", record.text));
   }
   // Those who are struck in the next epoch are judged by that.
-  if (epoch + 1 == plan.faults.size())
+  if (epoch + 1 == plan.faults.size() && views[epoch + 1] != 0)
     judgeRebuild(epoch, outcome.notices.size() > quick && outcome.errors.size() == before);
 }
 
 void Judge::judgeEnds() {
   uint32_t dead = 0;
-  for (const Fault &fault : plan.faults)
-    dead |= fault.blow == Blow::kill ? 1U << fault.victim : 0;
+  for (size_t epoch = 0; epoch < plan.faults.size(); ++epoch)
+    if (plan.faults[epoch].blow == Blow::kill && views[epoch] != 0)
+      dead |= 1U << plan.faults[epoch].victim;
   for (int64_t rank = 0; rank < plan.ranks; ++rank) {
     const auto child = static_cast<size_t>(rank);
     const std::string end = processes.end(child);
@@ -272,8 +306,9 @@ void Judge::judgeEnds() {
         wrong(concat("rank ", rank, " should be dead: ", end, " ", processes.said(child)));
     } else if (!end.empty()) {
       wrong(concat("rank ", rank, ": ", end, " ", processes.said(child)));
-    } else if (!board->isDone[rank] && !board->isFenced[rank]) {
-      wrong(concat("rank ", rank, " ended with nothing done"));
+    } else if (isLast(rank) != board->isDone[rank]) {
+      wrong(concat("rank ", rank, isLast(rank) ? " is out, error " : " went on, error ",
+                   board->out[rank].load()));
     }
     outcome.steps += board->steps[rank];
   }

@@ -16,8 +16,8 @@ std::string_view nameOf(Blow blow) {
   return names[static_cast<size_t>(blow)];
 }
 std::string_view nameOf(Point point) {
-  constexpr std::string_view names[] = {"any time", "connecting", "joining", "splitting",
-                                        "transferring"};
+  constexpr std::string_view names[] = {"meeting", "any time",  "connecting",
+                                        "joining", "splitting", "transferring"};
   return names[static_cast<size_t>(point)];
 }
 
@@ -26,8 +26,10 @@ static Fault strike(Chance &chance, Blow blow, int64_t victim, int64_t ranks) {
   Fault fault;
   fault.blow = blow;
   fault.victim = victim;
-  fault.point = static_cast<Point>(chance.between(0, 5));
+  fault.point = static_cast<Point>(chance.between(1, 6));
   switch (fault.point) {
+  case Point::meeting:
+    break;
   case Point::anyTime:
     fault.later = std::chrono::microseconds(chance.between(0, 40'000));
     break;
@@ -95,6 +97,8 @@ FaultPlan FaultPlan::of(uint64_t seed) {
   const uint64_t dice = chance.between(0, 100);
   if (dice < 45 || plan.ranks == 2) {
     plan.faults = {strike(chance, Blow::kill, anyRank(), plan.ranks)};
+    if (plan.faults[0].point == Point::connecting && chance.isOne(3))
+      plan.faults[0].point = Point::meeting;
   } else if (dice < 60) { // another while the others recover
     const int64_t first = anyRank();
     plan.faults = {strike(chance, Blow::kill, first, plan.ranks),

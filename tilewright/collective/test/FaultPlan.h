@@ -25,6 +25,7 @@ std::string_view nameOf(Blow blow);
 
 /// Where the victim is.
 enum class Point {
+  meeting,     // at one of its calls of the key-value store, before there is a group
   anyTime,     // so long after it began to connect
   connecting,  // at one of its calls of the key-value store
   joining,     // connected, and not yet in a run

@@ -16,13 +16,14 @@ using namespace std::chrono_literals;
 std::chrono::milliseconds limitOf(const FaultPlan &plan) {
   return std::max<std::chrono::milliseconds>(3 * plan.predictedStep(), 500ms) * slowness();
 }
-std::chrono::milliseconds patienceOf(const FaultPlan &plan) { return limitOf(plan) * 4 / 5; }
+/// After the group's, which knows better who is to blame (liveThrough).
+std::chrono::milliseconds patienceOf(const FaultPlan &plan) { return limitOf(plan) * 9 / 10; }
 
 /// A store at one of whose calls the rank is struck: its notes, and those that it waits for.
 class StrikingStore final : public KeyValueStore {
 public:
-  StrikingStore(KeyValueStore &store, FaultRank &rank, uint64_t epoch)
-      : store(store), rank(rank), epoch(epoch) {}
+  StrikingStore(KeyValueStore &store, FaultRank &rank, uint64_t epoch, Point point)
+      : store(store), rank(rank), epoch(epoch), point(point) {}
   Status put(std::string_view key, std::string_view value) override {
     count(key);
     return store.put(key, value);
@@ -38,13 +39,13 @@ public:
 
 private:
   void count(std::string_view key) {
-    if (keys.insert(std::string(key)).second &&
-        rank.isStruckAt(epoch, Point::connecting, keys.size() - 1))
+    if (keys.insert(std::string(key)).second && rank.isStruckAt(epoch, point, keys.size() - 1))
       rank.strike(epoch, 0us);
   }
   KeyValueStore &store;
   FaultRank &rank;
   const uint64_t epoch;
+  const Point point;
   std::set<std::string> keys;
 };
 
@@ -91,13 +92,17 @@ Status FaultRank::note(uint64_t epoch, int step, Status status) const {
   return status;
 }
 
-Result<FaultRank::Connected> FaultRank::connect(const View &view, KeyValueStore &store,
-                                                std::chrono::nanoseconds patience) const {
+Membership FaultRank::job() const {
   Membership job;
   job.process = rank;
   job.processOfRank.resize(static_cast<size_t>(plan.ranks));
   std::iota(job.processOfRank.begin(), job.processOfRank.end(), 0);
-  const Membership membership = view.membershipOf(job);
+  return job;
+}
+
+Result<FaultRank::Connected> FaultRank::connect(const View &view, KeyValueStore &store,
+                                                std::chrono::nanoseconds patience) const {
+  const Membership membership = view.membershipOf(job());
   Connected made;
   switch (plan.engine) {
   case EngineKind::shm: {
@@ -232,17 +237,23 @@ Status FaultRank::work(Communicator &communicator, shm::Arena *arena, const View
   }
 }
 
-Status FaultRank::liveIn(const View &view) {
+Status FaultRank::liveIn(membership::Group &group, const View &view) {
   Record &record = recordOf(view.epoch);
   record.connecting = now();
   const Fault *fault = faultOf(view.epoch);
   if (fault && isStruckAt(view.epoch, Point::anyTime, fault->at))
     strike(view.epoch, fault->later + 1us);
-  StrikingStore striking(store, *this, view.epoch);
-  auto made = connect(view, striking, patienceOf(plan));
+  const std::unique_ptr<KeyValueStore> notes = group.store(view.epoch);
+  StrikingStore striking(*notes, *this, view.epoch, Point::connecting);
+  // The group ends a wait for those who will not come.
+  auto made = connect(view, striking, 10s * slowness());
   if (!made.isOk())
     return note(view.epoch, -1, std::move(made).takeStatus());
   record.connected = now();
+  const auto watch =
+      group.watch(view.epoch, [engine = made->engine.get(), job = job()](const auto &why) {
+        engine->revoke(why.toString(job));
+      });
   if (isStruckAt(view.epoch, Point::joining, 0))
     strike(view.epoch, 0us);
   const auto mine = std::find(view.members.begin(), view.members.end(), rank);
@@ -253,52 +264,58 @@ Status FaultRank::liveIn(const View &view) {
   return work(*communicator, made->arena, view);
 }
 
-Result<membership::View> FaultRank::next(const View &view) {
-  const Deadline deadline = after(5s * slowness());
-  uint32_t bits;
-  while ((bits = board.views[view.epoch + 1]) == 0) {
-    if (std::chrono::steady_clock::now() > deadline)
-      return Status(Code::deadlineExceeded,
-                    concat("rank ", rank, " failed in epoch ", view.epoch,
-                           " though nothing had happened: ", recordOf(view.epoch).text));
-    usleep(100);
-  }
-  View next;
-  next.epoch = view.epoch + 1;
-  for (int64_t process = 0; process < plan.ranks; ++process)
-    if (bits & (1U << process))
-      next.members.push_back(process);
-  return next;
-}
-
-Status FaultRank::staysOut(const View &view) {
-  board.isFenced[static_cast<size_t>(rank)] = true;
+Status FaultRank::stayOut(membership::Group *group, const View &view, Status why) {
+  board.out[static_cast<size_t>(rank)] = why.error() ? static_cast<int>(*why.error()) : -1;
+  if (!group)
+    return Status();
   const Deadline deadline = after(10s * slowness());
   while (!board.isCalm && std::chrono::steady_clock::now() < deadline)
     usleep(1000);
-  auto made = connect(view, store, 300ms);
-  if (made.isOk())
+  const std::unique_ptr<KeyValueStore> notes = group->store(view.epoch);
+  if (connect(view, *notes, 300ms).isOk())
     return Status(Code::internal, concat("wrong: rank ", rank, " was let in to epoch ", view.epoch,
                                          ", which is over"));
   return Status();
 }
 
 Status FaultRank::liveThrough() {
-  View view;
-  view.members.resize(static_cast<size_t>(plan.ranks));
-  std::iota(view.members.begin(), view.members.end(), 0);
+  membership::Group::Offer offer;
+  offer.process = rank;
+  offer.processes = job().processOfRank;
+  offer.host = concat("host", plan.hostOf[static_cast<size_t>(rank)]);
+  offer.address = address;
+  offer.beat = limitOf(plan) / 13; // so that eight of them are well within the limit
+  StrikingStore striking(store, *this, 0, Point::meeting);
+  recordOf(0).connecting = now();
+  auto met = membership::Group::meet(offer, striking, after(patienceOf(plan)));
+  if (!met.isOk())
+    return stayOut(nullptr, {}, note(0, -1, std::move(met).takeStatus()));
+  board.met[static_cast<size_t>(rank)] = now();
+  membership::Group &group = **met;
+  View view = group.view();
   while (true) {
-    Status status = liveIn(view);
+    Status status = liveIn(group, view);
     if (status.isOk()) {
       board.isDone[static_cast<size_t>(rank)] = true;
+      // Who leaves a group ends the epoch, also for those who are about to see that they are done.
+      const Deadline deadline = after(5s * slowness());
+      for (int64_t member : view.members)
+        while (!board.isDone[member] && std::chrono::steady_clock::now() < deadline)
+          usleep(200);
       return status;
     }
     if (status.code() == Code::internal)
       return status;
-    TILEWRIGHT_ASSIGN(View following, next(view));
-    if (!following.has(rank))
-      return staysOut(view);
-    view = std::move(following);
+    membership::Reason reason;
+    reason.rank = rank;
+    reason.text = status.message();
+    group.revoke(view.epoch, reason);
+    auto next = group.agree(view.epoch, after(5s * slowness()));
+    if (!next.isOk())
+      return stayOut(&group, view, std::move(next).takeStatus());
+    view = *std::move(next);
+    if (view.epoch >= mostEpochs)
+      return Status(Code::internal, concat("wrong: there is an epoch ", view.epoch));
   }
 }
 

@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_COLLECTIVE_TEST_FAULTRANK_H
 #define TILEWRIGHT_COLLECTIVE_TEST_FAULTRANK_H
 
-#include "tilewright/collective/membership/View.h"
+#include "tilewright/collective/membership/Group.h"
 #include "tilewright/collective/shm/Arena.h"
 #include "tilewright/collective/test/FaultBoard.h"
 #include "tilewright/collective/test/FaultPlan.h"
@@ -27,13 +27,13 @@ private:
     shm::Arena *arena = nullptr;
   };
   Status liveThrough();
-  Status liveIn(const View &view);
+  Status liveIn(membership::Group &group, const View &view);
   Status work(Communicator &communicator, shm::Arena *arena, const View &view);
   Status doStep(Communicator &communicator, shm::Arena *arena, const View &view, uint64_t number);
   Result<bool> isEnd(Communicator &communicator, const View &view, uint64_t number);
-  Result<View> next(const View &view);
-  /// It was given up: nobody may let it in.
-  Status staysOut(const View &view);
+  /// It is not in the job any more: nobody may let it in.
+  Status stayOut(membership::Group *group, const View &view, Status why);
+  Membership job() const;
   Result<Connected> connect(const View &view, KeyValueStore &store,
                             std::chrono::nanoseconds patience) const;
 
