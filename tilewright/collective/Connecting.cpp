@@ -34,11 +34,13 @@ std::string Rendezvous::keyOf(int64_t process) const {
 }
 
 Status Rendezvous::blame(int64_t process, Status otherwise) {
-  auto why = store.tryGet(keyOf(process));
-  if (!why.isOk() || !*why)
-    return otherwise;
-  return Status(Error::ranksNotConnected,
-                concat(membership.ranksText(process), " gave up connecting: ", **why));
+  // The reason may be a little later than the end.
+  for (const Deadline soon = after(std::chrono::milliseconds(20));;) {
+    TILEWRIGHT_TRY(nobodyGaveUp({&process, 1}));
+    if (std::chrono::steady_clock::now() >= soon)
+      return otherwise;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 Status Rendezvous::giveUp(Status why) {
@@ -46,9 +48,7 @@ Status Rendezvous::giveUp(Status why) {
   return why;
 }
 
-Status Rendezvous::stillWorthIt(std::span<const int64_t> missing) {
-  if (nobodyDied)
-    TILEWRIGHT_TRY(nobodyDied());
+Status Rendezvous::nobodyGaveUp(std::span<const int64_t> missing) {
   for (int64_t process : missing) {
     TILEWRIGHT_ASSIGN(std::optional<std::string> why, store.tryGet(keyOf(process)));
     if (why)
@@ -56,6 +56,12 @@ Status Rendezvous::stillWorthIt(std::span<const int64_t> missing) {
                     concat(membership.ranksText(process), " gave up connecting: ", *why));
   }
   return Status();
+}
+
+Status Rendezvous::stillWorthIt(std::span<const int64_t> missing) {
+  if (nobodyDied)
+    TILEWRIGHT_TRY(nobodyDied());
+  return nobodyGaveUp(missing);
 }
 
 Result<std::string> Rendezvous::note(const std::string &key, int64_t process) {

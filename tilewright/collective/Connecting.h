@@ -55,6 +55,7 @@ public:
 
 private:
   Status stillWorthIt(std::span<const int64_t> missing);
+  Status nobodyGaveUp(std::span<const int64_t> missing);
   std::string keyOf(int64_t process) const;
   const Membership &membership;
   KeyValueStore &store;

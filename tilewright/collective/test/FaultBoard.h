@@ -37,7 +37,7 @@ struct FaultBoard {
   /// All struck processes and links are as before: nobody needs to go on for their sake.
   std::atomic<bool> isCalm;
   Moment linkStruck[mostEpochs];
-  Moment met[mostRanks];
+  Moment began[mostRanks], met[mostRanks];
 };
 
 } // namespace tilewright::collective::test

@@ -82,7 +82,14 @@ TEST(FaultCampaign, SurvivorsGetTheirErrorInTimeAndGoOn) {
     for (int again = 0; !isFull && again < 2 && outcome.wrongs.empty() && !outcome.lates.empty();
          ++again)
       outcome = runPlan(plan, relay->get());
-    for (Row *row : {&rows[concat(plan.kind(), " | ", nameOf(plan.engine))], &rows["~ all |"]}) {
+    std::vector<Row *> counted = {&rows[concat(plan.kind(), " | ", nameOf(plan.engine))],
+                                  &rows["~ all |"]};
+    const Fault &fault = plan.faults[0];
+    if (fault.victim == 0 && (fault.blow == Blow::kill || fault.blow == Blow::stop))
+      counted.push_back(&rows["~ of rank 0, who leads |"]);
+    if (plan.isStoreLost)
+      counted.push_back(&rows["~ without the key-value store |"]);
+    for (Row *row : counted) {
       ++row->count;
       row->lates += outcome.lates.empty() ? 0 : 1;
       append(row->notices, outcome.notices);

@@ -94,26 +94,27 @@ FaultPlan FaultPlan::of(uint64_t seed) {
   };
   auto anyRank = [&] { return static_cast<int64_t>(chance.between(0, uint64_t(plan.ranks))); };
   const bool hasLinks = plan.hosts > 1;
-  const uint64_t dice = chance.between(0, 100);
-  if (dice < 45 || plan.ranks == 2) {
+  // Where there is one host, what would happen to links happens to processes.
+  const uint64_t dice = chance.between(0, hasLinks ? 100 : 60);
+  if (dice < 35 || plan.ranks == 2) {
     plan.faults = {strike(chance, Blow::kill, anyRank(), plan.ranks)};
     if (plan.faults[0].point == Point::connecting && chance.isOne(3))
       plan.faults[0].point = Point::meeting;
-  } else if (dice < 60) { // another while the others recover
+  } else if (dice < 47) { // another while the others recover
     const int64_t first = anyRank();
     plan.faults = {strike(chance, Blow::kill, first, plan.ranks),
                    strike(chance, Blow::kill, (first + 1 + anyRank()) % plan.ranks, plan.ranks)};
     if (plan.faults[1].victim == first)
       plan.faults[1].victim = (first + 1) % plan.ranks;
-  } else if (dice < 70) {
+  } else if (dice < 55) {
     plan.faults = {strike(chance, Blow::stop, anyRank(), plan.ranks)};
-  } else if (dice < 75 || !hasLinks) {
+  } else if (dice < 60) {
     plan.faults = {strike(chance, Blow::pause, anyRank(), plan.ranks)};
-  } else if (dice < 83) {
+  } else if (dice < 69) {
     plan.faults = {strikeLink(chance, Blow::cut, plan.hosts)};
-  } else if (dice < 87) {
+  } else if (dice < 75) {
     plan.faults = {strikeLink(chance, Blow::flicker, plan.hosts)};
-  } else if (dice < 95) {
+  } else if (dice < 90) {
     badNetwork();
     plan.faults = {Fault{Blow::none}};
   } else { // a death on a bad network

@@ -247,8 +247,12 @@ Status FaultRank::liveIn(membership::Group &group, const View &view) {
   StrikingStore striking(*notes, *this, view.epoch, Point::connecting);
   // The group ends a wait for those who will not come.
   auto made = connect(view, striking, 10s * slowness());
-  if (!made.isOk())
-    return note(view.epoch, -1, std::move(made).takeStatus());
+  if (!made.isOk()) {
+    Status status = std::move(made).takeStatus();
+    if (auto why = group.whyOver(view.epoch); why && status.error() == Error::epochOver)
+      status = std::move(status).during(concat("connecting, because ", why->toString(job())));
+    return note(view.epoch, -1, std::move(status));
+  }
   record.connected = now();
   const auto watch =
       group.watch(view.epoch, [engine = made->engine.get(), job = job()](const auto &why) {
@@ -286,7 +290,7 @@ Status FaultRank::liveThrough() {
   offer.address = address;
   offer.beat = limitOf(plan) / 13; // so that eight of them are well within the limit
   StrikingStore striking(store, *this, 0, Point::meeting);
-  recordOf(0).connecting = now();
+  board.began[static_cast<size_t>(rank)] = now();
   auto met = membership::Group::meet(offer, striking, after(patienceOf(plan)));
   if (!met.isOk())
     return stayOut(nullptr, {}, note(0, -1, std::move(met).takeStatus()));
