@@ -82,13 +82,15 @@ Result<std::string> Rendezvous::note(const std::string &key, int64_t process) {
   }
 }
 
-Result<bool> Rendezvous::event(int descriptor, short events, std::span<const int64_t> missing) {
+Result<bool> Rendezvous::event(int descriptor, short events, std::span<const int64_t> missing,
+                               Deadline until) {
+  until = std::min(until, deadline);
   constexpr auto moment = std::chrono::milliseconds(10);
   // One of them in turn, because a store may be far away.
-  for (size_t next = 0; !awaitEvent(descriptor, events, std::min(deadline, after(moment)));
+  for (size_t next = 0; !awaitEvent(descriptor, events, std::min(until, after(moment)));
        next = (next + 1) % missing.size()) {
     TILEWRIGHT_TRY(stillWorthIt(missing.subspan(next, 1)));
-    if (std::chrono::steady_clock::now() >= deadline)
+    if (std::chrono::steady_clock::now() >= until)
       return false;
   }
   return true;

@@ -43,9 +43,10 @@ public:
   /// What process `process` left under `key`.
   ///  - ranksNotConnected (E6032): it does not come in time, or somebody died meanwhile.
   Result<std::string> note(const std::string &key, int64_t process);
-  /// Waits until one of poll()'s `events` happens; false if it does not in time.
+  /// Waits until one of poll()'s `events` happens; false if it does not by `until` or in time.
   ///  - ranksNotConnected (E6032): somebody died, or one of these gave up.
-  Result<bool> event(int descriptor, short events, std::span<const int64_t> missing);
+  Result<bool> event(int descriptor, short events, std::span<const int64_t> missing,
+                     Deadline until = Deadline::max());
   /// Why a process gave up, if it said so; else `otherwise`.
   Status blame(int64_t process, Status otherwise);
   /// Says why this process gives up.

@@ -156,11 +156,6 @@ Status Meeting::connectTo(Mesh::Link &link) {
   if (!address || !parts)
     return Status(Error::ranksNotConnected,
                   concat("'", value, "' under '", key, "' is not an address"));
-  Descriptor socket(
-      ::socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (socket.get() < 0)
-    return systemFailure("socket");
-  prepare(socket.get());
   auto unreachable = [&](int reason) {
     return meeting.blame(
         link.process,
@@ -170,18 +165,29 @@ Status Meeting::connectTo(Mesh::Link &link) {
                       "): its process has ended, has gone on with another epoch, or the "
                       "address is not one that this host can reach")));
   };
-  if (::connect(socket.get(), reinterpret_cast<sockaddr *>(&address->storage), address->length) !=
-      0) {
+  Descriptor socket;
+  // A first packet that is lost is sent again after a second. Another try is sooner.
+  for (auto patience = 100ms;; patience *= 2) {
+    socket.reset(
+        ::socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (socket.get() < 0)
+      return systemFailure("socket");
+    prepare(socket.get());
+    if (::connect(socket.get(), address->raw(), address->length) == 0)
+      break;
     if (errno != EINPROGRESS)
       return unreachable(errno);
+    TILEWRIGHT_ASSIGN(const bool hasAnswered,
+                      meeting.event(socket.get(), POLLOUT, {&link.process, 1}, after(patience)));
     int error = ETIMEDOUT;
     socklen_t length = sizeof error;
-    TILEWRIGHT_ASSIGN(const bool hasAnswered,
-                      meeting.event(socket.get(), POLLOUT, {&link.process, 1}));
+    if (!hasAnswered && std::chrono::steady_clock::now() < deadline)
+      continue;
     if (hasAnswered)
       getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
     if (error != 0)
       return unreachable(error);
+    break;
   }
   hello.epoch = membership.epoch;
   hello.process = membership.process;
