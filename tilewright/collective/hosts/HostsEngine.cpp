@@ -1,4 +1,5 @@
 #include "tilewright/collective/hosts/HostsEngine.h"
+#include "tilewright/collective/Connecting.h"
 #include "tilewright/collective/messages/Exchange.h"
 #include "tilewright/collective/shm/ShmHost.h"
 #include "tilewright/collective/tcp/Mesh.h"
@@ -212,16 +213,17 @@ private:
   bool isPatient(uint64_t round) const override {
     return round >= (job.options.canSpin && job.host->canSpin ? spinning : 4);
   }
-  void settle(std::string_view where) override {
+  void say(std::string_view where, bool isLong) override {
     own.where.write(where);
+    if (isLong)
+      job.mesh->say(rank(), where);
+  }
+  void settle() override {
     job.host->announceSleep();
     seen = job.host->board->doorbell.load(std::memory_order_acquire);
     hasLooked = false;
   }
-  void rise(std::string_view where) override {
-    job.host->board->sleepers.fetch_sub(1, std::memory_order_relaxed);
-    own.where.write(where);
-  }
+  void rise() override { job.host->board->sleepers.fetch_sub(1, std::memory_order_relaxed); }
   void idle(uint64_t round) override {
     if (!isPatient(round)) {
       if (isOnWire)
@@ -261,7 +263,7 @@ private:
     return std::nullopt;
   }
   std::string whereIs(int64_t rank) override {
-    return job.isHere(rank) ? job.host->peer(rank).rank->where.read() : "has not sent its part";
+    return job.isHere(rank) ? job.host->peer(rank).rank->where.read() : job.mesh->whereIs(rank);
   }
   void wakeHelper() override {
     if (job.options.hasHelper)
@@ -287,7 +289,7 @@ static bool hasRdma() {
 Result<std::shared_ptr<HostsEngine::Job>> HostsEngine::Job::create(const Membership &membership,
                                                                    KeyValueStore &store,
                                                                    const Options &options) {
-  const Deadline deadline = after(options.connectPatience);
+  Rendezvous meeting(membership, store, after(options.connectPatience));
   auto key = [&](int64_t process) {
     return concat(membership.job, "/host/", membership.epoch, "/", process);
   };
@@ -301,12 +303,9 @@ Result<std::shared_ptr<HostsEngine::Job>> HostsEngine::Job::create(const Members
   auto job = std::make_shared<Job>(membership, options);
   std::map<int64_t, std::string> hostOf;
   for (int64_t process : membership.processes()) {
-    auto name = store.get(key(process), deadline);
+    auto name = meeting.note(key(process), process);
     if (!name.isOk())
-      return Status(Error::ranksNotConnected,
-                    concat("process ", membership.process, " waited for ranks ",
-                           listed(membership.ranksOf(process)),
-                           " to come: ", std::move(name).takeStatus().message()));
+      return meeting.giveUp(std::move(name).takeStatus());
     if (name->ends_with(canUcx))
       name->resize(name->size() - canUcx.size());
     else
@@ -324,7 +323,10 @@ Result<std::shared_ptr<HostsEngine::Job>> HostsEngine::Job::create(const Members
   inside.arenaBytes = options.arenaBytes;
   inside.patience = options.patience;
   inside.connectPatience = options.connectPatience;
-  TILEWRIGHT_ASSIGN(job->host, shm::Host::create(here, store, inside));
+  auto host = shm::Host::create(here, store, inside);
+  if (!host.isOk()) // those of other hosts wait for this process too
+    return meeting.giveUp(std::move(host).takeStatus());
+  job->host = *std::move(host);
   if (isUcx) {
     ucx::UcxEngine::Options outside;
     outside.connectPatience = options.connectPatience;

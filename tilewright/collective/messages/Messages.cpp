@@ -73,6 +73,10 @@ void Messages::end(Incoming &incoming) {
     break;
   case Header::hello:
     break;
+  case Header::where:
+    wheres[header.key.from] =
+        std::string(reinterpret_cast<const char *>(incoming.parked.data()), header.bytes);
+    break;
   }
   incoming.expected = nullptr;
 }
@@ -210,6 +214,20 @@ bool Messages::hasSaidGoodbye(int64_t rank) {
   std::lock_guard lock(mutex);
   auto found = haveSaidGoodbye.find(membership.processOfRank[static_cast<size_t>(rank)]);
   return found != haveSaidGoodbye.end() && found->second;
+}
+
+void Messages::say(int64_t rank, std::string_view where) {
+  std::lock_guard lock(mutex);
+  Header header;
+  header.type = Header::where;
+  header.key.from = static_cast<int32_t>(rank);
+  tellAll(header, where);
+}
+
+std::string Messages::whereIs(int64_t rank) {
+  std::lock_guard lock(mutex);
+  auto found = wheres.find(rank);
+  return found == wheres.end() ? "has not sent its part" : found->second;
 }
 
 Traffic Messages::traffic() {

@@ -27,7 +27,7 @@ struct KeyHash {
 /// came with another collective is found when its first message is.
 struct Header {
   static constexpr uint32_t right = 0x74696c77;
-  enum Type : uint32_t { data, aborted, leftRun, goodbye, hello }; // hello: for carriers
+  enum Type : uint32_t { data, aborted, leftRun, goodbye, where, hello }; // hello: for carriers
   uint32_t magic = right;
   Type type = data;
   Key key;
@@ -96,6 +96,9 @@ public:
   /// The last run that a rank is known to have left.
   int64_t leftRunOf(int64_t rank);
   bool hasSaidGoodbye(int64_t rank);
+  /// Tells all others where a rank of this process is, for their messages.
+  void say(int64_t rank, std::string_view where);
+  std::string whereIs(int64_t rank);
   Traffic traffic();
 
 protected:
@@ -152,6 +155,7 @@ private:
   std::unordered_map<Key, std::vector<Parked>, KeyHash> early;
   std::vector<int64_t> leftRuns;           // by rank
   std::map<int64_t, bool> haveSaidGoodbye; // by process
+  std::map<int64_t, std::string> wheres;   // by rank, what it said last
 };
 
 } // namespace tilewright::collective::messages

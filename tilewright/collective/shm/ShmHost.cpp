@@ -110,7 +110,7 @@ Result<std::shared_ptr<Host>> Host::create(const Membership &membership, KeyValu
 
 Host::~Host() {
   helper.reset();
-  if (board)
+  if (neighbours) // whoever never met all does not leave in good order
     board->isLeaving.store(1, std::memory_order_release);
 }
 

@@ -24,9 +24,9 @@ void expectStoppedRankIsFenced(const Connect &connect, int rounds);
 /// `gone`: what is said of one that was there and is not any more.
 void expectMissingRanksAreNamed(const Connect &connect,
                                 const std::string &gone = "in vain for rank 1");
-/// Who has the address of rank 0 in epoch 5, which is under `key`, and comes from epoch 4 is not
+/// Who has the address of rank 0 in epoch 5 and comes from epoch 4 is not
 /// let in; who comes from epoch 5 is, all the same.
-void expectStaleEpochIsFenced(const Connect &connect, const std::string &key);
+void expectStaleEpochIsFenced(const Connect &connect);
 /// So many connects leave no descriptor and no thread, nor a mapping where these are counted.
 void expectNothingIsLeftBehind(const Connect &connect, bool countsMappings, int rounds = 1000);
 

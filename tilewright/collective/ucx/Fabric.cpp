@@ -72,7 +72,7 @@ private:
   Status open();
   Status publish(KeyValueStore &store);
   Status reach(Peer &peer, const std::string &address);
-  Status awaitHellos(Deadline deadline);
+  Status meet(KeyValueStore &store, Rendezvous &meeting);
   void sayHello(ucp_ep_h endpoint);
 
   void post(int64_t process, const Header &header, std::span<const std::byte> bytes,
@@ -218,7 +218,18 @@ void Fabric::sayHello(ucp_ep_h endpoint) {
 }
 
 Status Fabric::connect(KeyValueStore &store, const UcxEngine::Options &options) {
-  const Deadline deadline = after(options.connectPatience);
+  Rendezvous meeting(membership, store, after(options.connectPatience), [this]() -> Status {
+    std::lock_guard lock(mutex);
+    turn();
+    return failure.isSet() ? Status(Error::ranksNotConnected,
+                                    concat("while the others were connecting, ", failure.text()))
+                           : Status();
+  });
+  Status status = meet(store, meeting);
+  return status.isOk() ? std::move(status) : meeting.giveUp(std::move(status));
+}
+
+Status Fabric::meet(KeyValueStore &store, Rendezvous &meeting) {
   for (int64_t process : membership.processes())
     if (process != membership.process) {
       Peer &peer = peers[process];
@@ -230,23 +241,12 @@ Status Fabric::connect(KeyValueStore &store, const UcxEngine::Options &options) 
     TILEWRIGHT_TRY(open());
     TILEWRIGHT_TRY(publish(store));
   }
-  auto nobodyDied = [&]() -> Status {
-    std::lock_guard lock(mutex);
-    turn();
-    return failure.isSet() ? Status(Error::ranksNotConnected,
-                                    concat(failure.text(), " while the others were connecting"))
-                           : Status();
-  };
   for (auto &[process, peer] : peers) {
-    TILEWRIGHT_ASSIGN(const std::string address,
-                      awaitNote(store, keyOf(process), membership, process, deadline, nobodyDied));
+    TILEWRIGHT_ASSIGN(const std::string address, meeting.note(keyOf(process), process));
     std::lock_guard lock(mutex);
-    TILEWRIGHT_TRY(reach(peer, address));
+    if (Status status = reach(peer, address); !status.isOk())
+      return meeting.blame(process, std::move(status));
   }
-  return awaitHellos(deadline);
-}
-
-Status Fabric::awaitHellos(Deadline deadline) {
   while (true) {
     std::vector<int64_t> missing;
     {
@@ -257,20 +257,16 @@ Status Fabric::awaitHellos(Deadline deadline) {
           missing.push_back(process);
         else if (*peer.epoch != membership.epoch)
           return fenced(membership, process, *peer.epoch);
+      if (missing.empty()) {
+        // UCX keeps what is sent until both ends of an endpoint know each other, and works on that
+        // only when it is called. From here on nothing is kept, also if nobody calls it any more.
+        flushWorker(1000ms);
+        return Status();
+      }
     }
-    if (missing.empty()) {
-      // UCX keeps what is sent until both ends of an endpoint know each other, and works on that
-      // only when it is called. From here on nothing is kept, also if nobody calls it any more.
-      std::lock_guard lock(mutex);
-      flushWorker(1000ms);
-      return Status();
-    }
-    if (failure.isSet())
-      return Status(Error::ranksNotConnected,
-                    concat(failure.text(), " while the others were connecting"));
-    if (std::chrono::steady_clock::now() >= deadline)
+    if (std::chrono::steady_clock::now() >= meeting.deadline)
       return waitedInVain(membership, missing);
-    progress(5ms);
+    TILEWRIGHT_TRY(meeting.event(bell, POLLIN, missing, after(5ms)).takeStatus());
   }
 }
 

@@ -37,12 +37,10 @@ TEST(UcxEngine, AStoppedRankRunsIntoTheDeadlineOfTheOthersAndIsFencedAfterwards)
 }
 
 TEST(UcxEngine, ARankThatDoesNotComeIsNamed) {
-  test::expectMissingRanksAreNamed(connect, "rank 1 (process 1) cannot be reached by UCX");
+  test::expectMissingRanksAreNamed(connect, "waited for rank 1 to come");
 }
 
-TEST(UcxEngine, ALateRankOfAnotherEpochIsFenced) {
-  test::expectStaleEpochIsFenced(connect, "tilewright/ucx/5/0");
-}
+TEST(UcxEngine, ALateRankOfAnotherEpochIsFenced) { test::expectStaleEpochIsFenced(connect); }
 
 TEST(UcxEngine, NothingIsLeftBehind) {
   test::expectNothingIsLeftBehind(connect, /*countsMappings=*/false, 200);
