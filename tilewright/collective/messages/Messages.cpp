@@ -17,8 +17,11 @@ Messages::Messages(const Membership &membership, FailureBox &failure)
 
 bool Messages::isFitting(Expected &expected, const Header &header) {
   if (header.site == expected.site && header.offset <= expected.bytes &&
-      header.bytes <= expected.bytes - header.offset)
+      header.bytes <= expected.bytes - header.offset) {
+    expected.at.store(std::max(expected.at.load(std::memory_order_relaxed), header.at),
+                      std::memory_order_relaxed);
     return true;
+  }
   if (expected.isDifferent.load(std::memory_order_relaxed))
     return false;
   expected.text.assign(header.text, strnlen(header.text, sizeof header.text));

@@ -34,7 +34,8 @@ struct Header {
   uint64_t site = 0;
   uint64_t offset = 0, bytes = 0; // of what follows, in what is expected
   int64_t process = 0;            // that sends it
-  char text[88] = {};             // of the call
+  int64_t at = 0;                 // for carriers with a clock of their own: when it arrives
+  char text[80] = {};             // of the call
 
   /// Nobody sends more at once than it has memory for; whoever says so is not one of us.
   bool isRight() const { return magic == right && bytes <= (uint64_t(1) << 40); }
@@ -49,6 +50,7 @@ struct Expected {
   std::atomic<size_t> received = 0;      // from the beginning
   std::atomic<bool> isDifferent = false; // the other came with something else: `text`
   std::string text;                      // set before isDifferent
+  std::atomic<int64_t> at = 0;           // the latest Header::at of what came
   /// A message of no bytes counts as one.
   bool isThere() const {
     return received.load(std::memory_order_acquire) >= (bytes > 0 ? bytes : 1);
@@ -88,6 +90,8 @@ public:
   virtual void progress(std::chrono::milliseconds longest) = 0;
   /// Ends a progress() that waits.
   virtual void wake() = 0;
+  /// A rank of this process goes on with what arrived then: for carriers with a clock of their own.
+  virtual void reach(int64_t rank, int64_t at) {}
 
   /// Sets the failure, and tells the others as well as it goes in a moment.
   void fail(std::string text);
@@ -141,7 +145,7 @@ protected:
   Traffic sentBytes;
 
 private:
-  bool isFitting(Expected &expected, const Header &header);
+  static bool isFitting(Expected &expected, const Header &header);
   void passOnFailure();
 
   std::atomic<bool> hasToldFailure = false;

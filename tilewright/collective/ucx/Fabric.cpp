@@ -71,7 +71,7 @@ private:
   }
   Status open();
   Status publish(KeyValueStore &store);
-  Status reach(Peer &peer, const std::string &address);
+  Status connectTo(Peer &peer, const std::string &address);
   Status meet(KeyValueStore &store, Rendezvous &meeting);
   void sayHello(ucp_ep_h endpoint);
 
@@ -179,7 +179,7 @@ Status Fabric::publish(KeyValueStore &store) {
   return store.put(keyOf(membership.process), text);
 }
 
-Status Fabric::reach(Peer &peer, const std::string &address) {
+Status Fabric::connectTo(Peer &peer, const std::string &address) {
   auto bytes = bytesOf(address);
   if (!bytes)
     return Status(Error::ranksNotConnected, concat("'", address, "' under '", keyOf(peer.process),
@@ -244,7 +244,7 @@ Status Fabric::meet(KeyValueStore &store, Rendezvous &meeting) {
   for (auto &[process, peer] : peers) {
     TILEWRIGHT_ASSIGN(const std::string address, meeting.note(keyOf(process), process));
     std::lock_guard lock(mutex);
-    if (Status status = reach(peer, address); !status.isOk())
+    if (Status status = connectTo(peer, address); !status.isOk())
       return meeting.blame(process, std::move(status));
   }
   while (true) {
