@@ -48,6 +48,10 @@ Result<std::string> awaitNote(KeyValueStore &store, const std::string &key,
   }
 }
 
+Status stillAnswers(KeyValueStore &store, const std::string &key) {
+  return store.tryGet(key).takeStatus();
+}
+
 Status systemFailure(const std::string &what) {
   return Status(Error::ranksNotConnected, concat(what, " failed: ", std::strerror(errno)));
 }

@@ -34,6 +34,10 @@ Result<std::string> awaitNote(KeyValueStore &store, const std::string &key,
                               const Membership &membership, int64_t process, Deadline deadline,
                               const std::function<Status()> &nobodyDied);
 
+/// Whether the store still answers: one that belongs to an epoch of a job does not when that is
+/// over, and who waits for others to come must hear it. `key` is one that is there.
+Status stillAnswers(KeyValueStore &store, const std::string &key);
+
 /// E6032: a system call failed, for the reason in errno.
 Status systemFailure(const std::string &what);
 /// E6032: these processes did not come.

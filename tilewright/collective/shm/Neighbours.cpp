@@ -156,9 +156,10 @@ Status Neighbours::connectTo(Neighbour &neighbour, const Membership &membership,
 }
 
 Status Neighbours::acceptOne(int listener, const Membership &membership, const Mapping &own,
-                             Deadline deadline) {
+                             KeyValueStore &store, Deadline deadline) {
   while (!awaitEvent(listener, POLLIN, std::min(deadline, after(20ms)))) {
     TILEWRIGHT_TRY(nobodyDied());
+    TILEWRIGHT_TRY(stillAnswers(store, keyOf(membership, membership.process)));
     if (std::chrono::steady_clock::now() >= deadline) {
       std::vector<int64_t> missing;
       for (const Neighbour &neighbour : neighbours)
@@ -232,7 +233,7 @@ Result<std::unique_ptr<Neighbours>> Neighbours::meet(const Membership &membershi
         missing.push_back(&neighbour);
     if (missing.empty())
       return made;
-    TILEWRIGHT_TRY(made->acceptOne(listener.get(), membership, own, deadline));
+    TILEWRIGHT_TRY(made->acceptOne(listener.get(), membership, own, store, deadline));
     for (Neighbour *neighbour : missing)
       if (neighbour->socket >= 0)
         isConnected(*neighbour);

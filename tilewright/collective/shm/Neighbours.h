@@ -36,7 +36,7 @@ private:
   Status connectTo(Neighbour &neighbour, const Membership &membership, const Mapping &own,
                    KeyValueStore &store, Deadline deadline);
   Status acceptOne(int listener, const Membership &membership, const Mapping &own,
-                   Deadline deadline);
+                   KeyValueStore &store, Deadline deadline);
   Status nobodyDied();
 
   std::vector<Neighbour> neighbours;

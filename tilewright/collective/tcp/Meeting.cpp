@@ -180,6 +180,7 @@ Status Meeting::connectTo(Mesh::Link &link) {
 Status Meeting::acceptOne() {
   while (!awaitEvent(listening, POLLIN, std::min(deadline, after(20ms)))) {
     TILEWRIGHT_TRY(nobodyDied());
+    TILEWRIGHT_TRY(stillAnswers(store, keyOf(membership.process)));
     if (std::chrono::steady_clock::now() >= deadline) {
       std::vector<int64_t> missing;
       for (const auto &link : mesh.links)
