@@ -220,6 +220,7 @@ Processes::meet(const Offer &offer, std::shared_ptr<collective::KeyValueStore> s
   self.process = offer.process;
   for (int64_t process = 0; process < offer.processes; ++process)
     self.processes.push_back(process);
+  self.silentBeats = static_cast<int>(std::max<int64_t>(offer.silence / self.beat, 2));
   TILEWRIGHT_ASSIGN(made->group, collective::membership::Group::meet(
                                      self, *store, collective::after(offer.patience)));
   TILEWRIGHT_ASSIGN(made->latest, made->connect(made->group->view()));

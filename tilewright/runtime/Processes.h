@@ -33,7 +33,8 @@ public:
     std::string job = "tilewright"; // in front of all keys; new for each client of a process
     std::string kind;               // of its devices
     int64_t devices = 1;
-    std::chrono::seconds patience{120}; // for whoever does not come, here and later
+    std::chrono::seconds patience{120};     // for whoever does not come, here and later
+    std::chrono::milliseconds silence{400}; // after which a process is given up
   };
   /// Tells the others, hears from all and connects the devices: memory between processes of one
   /// host, connections between hosts. The store is not needed after this.

@@ -262,7 +262,6 @@ void Group::Body::send(size_t place, const Message &message) {
 }
 
 void Group::Body::finishOver(uint64_t epoch, const Reason &reason) {
-  notes.end(epoch, reason);
   std::vector<std::shared_ptr<Watcher>> due;
   {
     std::lock_guard lock(mutex);
@@ -272,6 +271,7 @@ void Group::Body::finishOver(uint64_t epoch, const Reason &reason) {
         due.push_back(watcher);
   }
   changed.notify_all();
+  notes.end(epoch, reason); // who hears it there can ask why
   for (const auto &watcher : due)
     watcher->call(reason);
 }
