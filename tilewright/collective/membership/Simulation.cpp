@@ -86,7 +86,7 @@ public:
   const size_t index, place;
   Machine machine;
   std::vector<std::optional<size_t>> nodeAt; // by place: with whom it is connected
-  bool isDead = false, isPaused = false, isSlow = false;
+  bool isDead = false, isPaused = false;
   std::optional<int> sendsLeft; // until it crashes, in the middle of a step
   std::vector<Happening> held;  // came while it was paused
 };
@@ -361,7 +361,6 @@ void World::commit(Fault fault, size_t victim) {
     if (node.isPaused)
       break;
     node.isPaused = true;
-    node.isSlow = fault == Fault::slow;
     ++outcome.pauses;
     lastTrouble = time + (fault == Fault::slow ? random.between(1000, 120'000)
                                                : random.between(1000, second));
