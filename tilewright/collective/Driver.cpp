@@ -126,8 +126,10 @@ Status Driver::stopped(const Call &call) const {
                 concat("rank ", number, " stops in ", describe(call), " because ", failure.text()));
 }
 
+/// Nothing begins after a failure: those before it may have been given up, and it would take their
+/// number, and what the others sent for it.
 void Driver::advance(Lane &lane) {
-  while (!lane.queue.empty()) {
+  while (!lane.queue.empty() && !failure.isSet()) {
     Entry &entry = *lane.queue.front();
     if (!entry.operation)
       entry.operation = begin(lane, entry.turn);
@@ -194,7 +196,9 @@ Status Driver::wait(Entry &entry) {
   bool isOverdue = false;
   int said = 0; // in a long wait, how often
   for (uint64_t round = 0;; ++round) {
-    if (failure.isSet() && !entry.isDone) {
+    if (entry.isDone)
+      break;
+    if (failure.isSet()) {
       entry.end = stopped(call);
       break;
     }

@@ -25,6 +25,7 @@ static Status check(const RuntimeOptions &options) {
   TILEWRIGHT_TRY(checkRange("cache-bytes", options.cacheBytes, 0, int64_t(1) << 60));
   TILEWRIGHT_TRY(checkRange("inline-nanoseconds", options.inlineNanoseconds, 0, int64_t(1) << 60));
   TILEWRIGHT_TRY(checkRange("max-in-flight", options.maxInFlight, 1, 1 << 20));
+  TILEWRIGHT_TRY(checkRange("silence-timeout", options.silenceTimeout, 100, 1'000'000'000));
   return checkRange("collective-timeout", options.collectiveTimeout, 1, 1'000'000'000);
 }
 
@@ -54,6 +55,7 @@ Result<std::unique_ptr<Client>> Client::create(const ClientOptions &options,
     offer.patience = std::chrono::seconds(options.runtime.collectiveTimeout);
     offer.flightRecorder = options.runtime.flightRecorder;
     offer.flightRecorderEntries = options.runtime.flightRecorderEntries;
+    offer.silence = std::chrono::milliseconds(options.runtime.silenceTimeout);
     TILEWRIGHT_ASSIGN(client->others, Processes::meet(offer, options.store));
     recorder = client->others->flightRecorder();
   } else {

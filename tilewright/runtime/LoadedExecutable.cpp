@@ -101,13 +101,14 @@ Status LoadedExecutable::meetOtherProcesses() {
                          "on; compile the program again"));
   const collective::CommPlan none;
   const collective::CommPlan &plan = facts->communication ? *facts->communication : none;
-  if (Status status = processes.agree(plan, assignment.devices); !status.isOk())
-    return std::move(status).during(concat("loading '", program->name, "'"));
+  Result<std::shared_ptr<Processes::Era>> era = processes.agree(plan, assignment.devices);
+  if (!era.isOk())
+    return std::move(era).takeStatus().during(concat("loading '", program->name, "'"));
   for (size_t local = 0; facts->hasCollectives && local < localDevices.size(); ++local) {
     const int64_t rank =
         localIds[local].replica * assignment.partitions + localIds[local].partition;
     TILEWRIGHT_ASSIGN(communicators.emplace_back(),
-                      processes.communicator(assignment.devices, static_cast<size_t>(rank)));
+                      processes.communicator(**era, assignment.devices, static_cast<size_t>(rank)));
   }
   return Status();
 }

@@ -8,6 +8,7 @@
 #include "tilewright/support/Trace.h"
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 namespace tilewright::runtime {
@@ -39,16 +40,78 @@ struct Note {
   }
 };
 
+Status copyOf(const Status &status) {
+  return status.isOk()    ? Status()
+         : status.error() ? Status(*status.error(), status.message())
+                          : Status(status.code(), status.message());
+}
+
+/// A rank of an era. What goes wrong in a collective ends the era for all processes, also those
+/// that wait elsewhere.
+class RankOfEra final : public collective::Communicator {
+public:
+  RankOfEra(std::shared_ptr<collective::membership::Group> group, uint64_t epoch, int64_t process,
+            int64_t device, std::unique_ptr<collective::Communicator> inner)
+      : group(std::move(group)), epoch(epoch), process(process), device(device),
+        inner(std::move(inner)) {}
+  int64_t rank() const override { return inner->rank(); }
+  int64_t size() const override { return inner->size(); }
+  Result<Ticket> start(const collective::Call &call) override { return inner->start(call); }
+  Status finish(Ticket ticket) override { return looked(inner->finish(ticket)); }
+  Status run(const collective::Call &call) override { return looked(inner->run(call)); }
+  void abandon(const Status &why) override {
+    inner->abandon(why);
+    tell(concat("rank ", device, " failed: ", why.message()));
+  }
+
+private:
+  Status looked(Status status) {
+    if (status.error() == Error::collectiveStuck || status.error() == Error::collectiveAborted ||
+        status.error() == Error::collectiveMismatch)
+      tell(status.message());
+    return status;
+  }
+  void tell(const std::string &why) {
+    group->revoke(epoch, collective::membership::Reason::of(process, why));
+  }
+  const std::shared_ptr<collective::membership::Group> group;
+  const uint64_t epoch;
+  const int64_t process, device;
+  const std::unique_ptr<collective::Communicator> inner;
+};
+
 } // namespace
 
-Status Processes::hear(std::vector<std::string> &hosts) {
+class Processes::Era {
+public:
+  Era(std::shared_ptr<collective::membership::Group> group,
+      const collective::membership::View &view)
+      : group(std::move(group)), view(view), notes(this->group->store(view.epoch)) {}
+  bool isOver() const { return group->whyOver(view.epoch).has_value(); }
+
+  const std::shared_ptr<collective::membership::Group> group;
+  const collective::membership::View view;
+  const std::unique_ptr<collective::KeyValueStore> notes;
+  std::shared_ptr<collective::record::Recorder> recorder;
+  std::unique_ptr<collective::Engine> engine;
+  std::unique_ptr<collective::membership::Group::Watch> watch; // ends the engine with the era
+
+  std::mutex mutex;
+  // guarded by mutex:
+  std::map<std::vector<int64_t>, int64_t> loads; // by processes: how many
+  std::map<std::pair<std::vector<int64_t>, size_t>, std::shared_ptr<collective::Communicator>>
+      communicators; // by devices and rank
+};
+
+Status Processes::hear(collective::KeyValueStore &store) {
+  std::vector<std::string> hosts;
   const auto key = [&](int64_t process) { return concat(self.job, "/process/", process); };
   const Note own{collective::hosts::nameOfThisHost(), self.kind, collective::record::newJobName(),
                  self.processes, self.devices};
-  TILEWRIGHT_TRY(store->put(key(self.process), own.write()));
+  TILEWRIGHT_TRY(store.put(key(self.process), own.write()));
   const Deadline deadline = collective::after(self.patience);
   for (int64_t process = 0; process < self.processes; ++process) {
-    Result<std::string> text = store->get(key(process), deadline);
+    Result<std::string> text = store.get(key(process), deadline);
     if (!text.isOk())
       return Status(Error::ranksNotConnected,
                     concat("process ", self.process, " of ", self.processes, " waited ",
@@ -74,31 +137,45 @@ Status Processes::hear(std::vector<std::string> &hosts) {
     devices.push_back(note->devices);
     processOfDevice.insert(processOfDevice.end(), static_cast<size_t>(note->devices), process);
   }
+  isOneHost = std::count(hosts.begin(), hosts.end(), hosts.front()) ==
+              static_cast<std::ptrdiff_t>(hosts.size());
   return Status();
 }
 
-Status Processes::connect(const std::vector<std::string> &hosts) {
-  collective::Membership membership;
-  membership.job = self.job;
-  membership.process = self.process;
-  membership.processOfRank = processOfDevice;
-  const bool isOneHost = std::count(hosts.begin(), hosts.end(), hosts.front()) ==
-                         static_cast<std::ptrdiff_t>(hosts.size());
+Result<std::shared_ptr<Processes::Era>>
+Processes::connect(const collective::membership::View &view) {
+  auto era = std::make_shared<Era>(group, view);
+  collective::Membership job;
+  job.job = self.job;
+  job.process = self.process;
+  job.processOfRank = processOfDevice;
+  const collective::Membership membership = view.membershipOf(job);
   if (isOneHost) {
     collective::shm::ShmEngine::Options options;
     options.patience = options.connectPatience = self.patience;
-    TILEWRIGHT_ASSIGN(engine, collective::shm::ShmEngine::connect(membership, *store, options));
-    return record("shm");
+    TILEWRIGHT_ASSIGN(era->engine,
+                      collective::shm::ShmEngine::connect(membership, *era->notes, options));
+    TILEWRIGHT_TRY(record(*era, "shm"));
+  } else {
+    collective::hosts::HostsEngine::Options options;
+    options.patience = options.connectPatience = self.patience;
+    TILEWRIGHT_ASSIGN(era->engine,
+                      collective::hosts::HostsEngine::connect(membership, *era->notes, options));
+    TILEWRIGHT_TRY(record(*era, "hosts"));
   }
-  collective::hosts::HostsEngine::Options options;
-  options.patience = options.connectPatience = self.patience;
-  TILEWRIGHT_ASSIGN(engine, collective::hosts::HostsEngine::connect(membership, *store, options));
-  return record("hosts");
+  era->watch = group->watch(
+      view.epoch, [engine = era->engine.get(), job](const collective::membership::Reason &why) {
+        // Who left in good order has done its part of everything that is under way.
+        if (!why.hasLeft)
+          engine->revoke(why.toString(job));
+      });
+  return era;
 }
 
-Status Processes::record(const char *engineName) {
+Status Processes::record(Era &era, const char *engineName) const {
   collective::record::Recorder::Options options;
   options.job = instance;
+  options.epoch = era.view.epoch;
   options.process = self.process;
   options.processes = self.processes;
   options.jobRanks = static_cast<int64_t>(processOfDevice.size());
@@ -107,11 +184,58 @@ Status Processes::record(const char *engineName) {
     if (processOfDevice[device] == self.process)
       options.ranks.push_back(static_cast<int64_t>(device));
   options.entries = self.flightRecorderEntries;
-  TILEWRIGHT_ASSIGN(recorder, collective::record::openRecorder(self.flightRecorder, options));
-  if (recorder)
-    engine = std::make_unique<collective::record::RecordedEngine>(std::move(engine), recorder,
-                                                                  engineName);
+  TILEWRIGHT_ASSIGN(era.recorder, collective::record::openRecorder(self.flightRecorder, options));
+  if (era.recorder)
+    era.engine = std::make_unique<collective::record::RecordedEngine>(std::move(era.engine),
+                                                                      era.recorder, engineName);
   return Status();
+}
+
+std::shared_ptr<collective::record::Recorder> Processes::flightRecorder() const {
+  std::lock_guard lock(mutex);
+  return latest->recorder;
+}
+
+/// The thread that brings those who are left together again.
+void Processes::heal() {
+  trace::nameThread("processes");
+  uint64_t epoch = group->view().epoch;
+  {
+    std::lock_guard lock(mutex);
+    epoch = latest->view.epoch;
+  }
+  // Processes that hear each other and cannot connect try that a few times, not for ever.
+  int failures = 0;
+  while (true) {
+    Result<collective::membership::View> next =
+        group->agree(epoch, collective::after(std::chrono::hours(1)));
+    Status status;
+    if (!next.isOk()) {
+      status = std::move(next).takeStatus();
+      if (status.error() == Error::groupUnsettled && group->status().isOk())
+        continue; // nothing has happened
+    } else {
+      epoch = next->epoch;
+      Result<std::shared_ptr<Era>> era = connect(*next);
+      if (era.isOk()) {
+        failures = 0;
+        std::lock_guard lock(mutex);
+        latest = *std::move(era);
+        changed.notify_all();
+        continue;
+      }
+      status = std::move(era).takeStatus();
+      constexpr int mostFailures = 5;
+      if (group->status().isOk() && ++failures < mostFailures) {
+        group->revoke(epoch, collective::membership::Reason::of(self.process, status.message()));
+        continue;
+      }
+    }
+    std::lock_guard lock(mutex);
+    end = std::move(status);
+    changed.notify_all();
+    return;
+  }
 }
 
 Result<std::unique_ptr<Processes>>
@@ -122,45 +246,98 @@ Processes::meet(const Offer &offer, std::shared_ptr<collective::KeyValueStore> s
                   concat("a client is to be process ", offer.process, " of ", offer.processes,
                          store ? "" : ", and there is no key-value store to meet the others",
                          "; call jax.distributed.initialize with numbers from 0"));
-  std::unique_ptr<Processes> made(new Processes(offer, std::move(store)));
-  std::vector<std::string> hosts;
-  TILEWRIGHT_TRY(made->hear(hosts));
-  TILEWRIGHT_TRY(made->connect(hosts));
+  std::unique_ptr<Processes> made(new Processes(offer));
+  TILEWRIGHT_TRY(made->hear(*store));
+  collective::membership::Group::Offer self;
+  self.job = offer.job;
+  self.process = offer.process;
+  for (int64_t process = 0; process < offer.processes; ++process)
+    self.processes.push_back(process);
+  self.silentBeats = static_cast<int>(std::max<int64_t>(offer.silence / self.beat, 2));
+  TILEWRIGHT_ASSIGN(made->group, collective::membership::Group::meet(
+                                     self, *store, collective::after(offer.patience)));
+  TILEWRIGHT_ASSIGN(made->latest, made->connect(made->group->view()));
+  made->healer = std::thread([processes = made.get()] { processes->heal(); });
   return made;
 }
 
-Status Processes::agree(const collective::CommPlan &plan, std::span<const int> ids) {
+Processes::~Processes() {
+  if (group)
+    group->leave();
+  if (healer.joinable())
+    healer.join();
+  latest.reset();
+}
+
+std::vector<int64_t> Processes::processesOf(std::span<const int> ids) const {
   std::vector<int64_t> members;
   for (int id : ids)
     members.push_back(processOfDevice[static_cast<size_t>(id)]);
   std::sort(members.begin(), members.end());
   members.erase(std::unique(members.begin(), members.end()), members.end());
-  int64_t number = 0;
-  {
-    std::lock_guard lock(mutex);
-    number = loads[members]++;
-  }
-  collective::Participant participant;
-  // Without the program's name: who loads another one is to be compared and not to be missed.
-  const bool isEverybody = static_cast<int64_t>(members.size()) == self.processes;
-  participant.load = concat(self.job, "/load ", number, " of ",
-                            isEverybody ? "all processes" : concat("processes ", listed(members)));
-  participant.process = std::find(members.begin(), members.end(), self.process) - members.begin();
-  participant.processes = static_cast<int64_t>(members.size());
-  return collective::agree(plan, participant, *store, collective::after(self.patience));
+  return members;
 }
 
-Result<std::shared_ptr<collective::Communicator>> Processes::communicator(std::span<const int> ids,
-                                                                          size_t rank) {
-  std::lock_guard lock(mutex);
+Result<std::shared_ptr<Processes::Era>> Processes::currentEra(Deadline deadline) {
+  std::unique_lock lock(mutex);
+  if (!changed.wait_until(lock, deadline, [&] { return !latest->isOver() || !end.isOk(); }))
+    return Status(Error::groupUnsettled,
+                  concat("process ", self.process, " waited ", self.patience.count(),
+                         " s for those who are left after epoch ", latest->view.epoch,
+                         " to connect again"));
+  if (!end.isOk())
+    return copyOf(end);
+  return latest;
+}
+
+Result<std::shared_ptr<Processes::Era>> Processes::agree(const collective::CommPlan &plan,
+                                                         std::span<const int> ids) {
+  const std::vector<int64_t> members = processesOf(ids);
+  const Deadline deadline = collective::after(self.patience);
+  while (true) {
+    TILEWRIGHT_ASSIGN(std::shared_ptr<Era> era, currentEra(deadline));
+    for (int64_t member : members)
+      if (!era->view.has(member))
+        return Status(Error::epochOver,
+                      concat("process ", member, " is no longer in the job, which has epoch ",
+                             era->view.epoch, " with processes ", listed(era->view.members),
+                             "; use devices of these"));
+    int64_t number = 0;
+    {
+      std::lock_guard lock(era->mutex);
+      number = era->loads[members]++;
+    }
+    collective::Participant participant;
+    // Without the program's name: who loads another one is to be compared and not to be missed.
+    const bool isEverybody = static_cast<int64_t>(members.size()) == self.processes;
+    participant.load =
+        concat(self.job, "/load ", number, " of ",
+               isEverybody ? "all processes" : concat("processes ", listed(members)));
+    participant.process = std::find(members.begin(), members.end(), self.process) - members.begin();
+    participant.processes = static_cast<int64_t>(members.size());
+    Status status = collective::agree(plan, participant, *era->notes, deadline);
+    if (status.isOk())
+      return era;
+    // Others may load it in the next era already.
+    if (!era->isOver() || status.error() == Error::commPlanDiffers ||
+        std::chrono::steady_clock::now() >= deadline)
+      return status;
+  }
+}
+
+Result<std::shared_ptr<collective::Communicator>>
+Processes::communicator(Era &era, std::span<const int> ids, size_t rank) {
+  std::lock_guard lock(era.mutex);
   std::vector<int64_t> members(ids.begin(), ids.end());
-  std::shared_ptr<collective::Communicator> &known = communicators[{members, rank}];
+  std::shared_ptr<collective::Communicator> &known = era.communicators[{members, rank}];
   if (!known) {
-    // One run for as long as the client lives. Numbers of single runs would have to be equal on
+    // One run for as long as the era lasts. Numbers of single runs would have to be equal on
     // all processes, and those that run programs on other devices between would have to count them.
     collective::Seat seat{1, static_cast<int64_t>(rank), static_cast<int64_t>(ids.size()),
                           std::move(members)};
-    TILEWRIGHT_ASSIGN(known, engine->join(seat));
+    TILEWRIGHT_ASSIGN(std::unique_ptr<collective::Communicator> made, era.engine->join(seat));
+    known = std::make_shared<RankOfEra>(era.group, era.view.epoch, self.process, ids[rank],
+                                        std::move(made));
   }
   return known;
 }

@@ -3,15 +3,16 @@
 #define TILEWRIGHT_RUNTIME_PROCESSES_H
 
 #include "tilewright/collective/Communicator.h"
-#include "tilewright/collective/KeyValueStore.h"
+#include "tilewright/collective/membership/Group.h"
 #include "tilewright/collective/plan/CommPlan.h"
 #include "tilewright/collective/record/RecordedEngine.h"
 
-#include <map>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace tilewright::runtime {
@@ -20,7 +21,11 @@ namespace tilewright::runtime {
 /// processes, in their order, and have these numbers in the engine.
 ///
 /// Everything that processes must do together happens at fixed places: when the client is made,
-/// when a program for devices of several processes is loaded, and in its collectives. Thread-safe.
+/// when a program for devices of several processes is loaded, and in its collectives.
+///
+/// A process that ends, or a rank that fails, ends an *era*: what was loaded in it says so from
+/// then on, naming who failed where. Those who are left meet again by themselves, in a new era, and
+/// programs for their devices can be loaded again. Thread-safe.
 class Processes {
 public:
   /// What one process brings.
@@ -29,52 +34,61 @@ public:
     std::string job = "tilewright"; // in front of all keys; new for each client of a process
     std::string kind;               // of its devices
     int64_t devices = 1;
-    std::chrono::seconds patience{120}; // for whoever does not come, here and later
-    std::string flightRecorder = "off"; // as the options of these names
+    std::chrono::seconds patience{120};     // for whoever does not come, here and later
+    std::chrono::milliseconds silence{400}; // after which a process is given up
+    std::string flightRecorder = "off";     // as the options of these names
     int64_t flightRecorderEntries = 16384;
   };
   /// Tells the others, hears from all and connects the devices: memory between processes of one
-  /// host, connections between hosts.
+  /// host, connections between hosts. The store is not needed after this.
   ///  - ranksNotConnected (E6032): a process did not come or cannot be reached, or brings something
   ///    that does not fit.
   static Result<std::unique_ptr<Processes>> meet(const Offer &offer,
                                                  std::shared_ptr<collective::KeyValueStore> store);
+  ~Processes();
 
   int64_t count() const { return self.processes; }
-  /// What collectives are noted in; null if there is none.
-  const std::shared_ptr<collective::record::Recorder> &flightRecorder() const { return recorder; }
+  /// What collectives are noted in, in this era; null if there is none.
+  std::shared_ptr<collective::record::Recorder> flightRecorder() const;
   int64_t devicesOf(int64_t process) const { return devices[static_cast<size_t>(process)]; }
 
+  /// From when processes have met until one of them fails.
+  class Era;
   /// All processes of `ids` have the same plan for them, or none gets an Ok. Each of them loads its
-  /// programs for these processes in the same order, and so calls this.
+  /// programs for these processes in the same order, and so calls this. Waits for a new era if the
+  /// last one is over.
   ///  - commPlanDiffers (E6013), keyValueMissing (E6014)
-  Status agree(const collective::CommPlan &plan, std::span<const int> ids);
+  ///  - epochOver (E6042): a process of `ids` is no longer in the job.
+  ///  - rankFenced (E6033), groupMinority (E6040), groupUnsettled (E6041): this one is not.
+  Result<std::shared_ptr<Era>> agree(const collective::CommPlan &plan, std::span<const int> ids);
 
-  /// For the device `ids[rank]` of this process, in programs over the devices `ids`. The same for
-  /// all of them: a device runs one after the other.
-  Result<std::shared_ptr<collective::Communicator>> communicator(std::span<const int> ids,
+  /// For the device `ids[rank]` of this process, in programs over the devices `ids` that were
+  /// agreed on in `era`. The same for all of them: a device runs one after the other.
+  Result<std::shared_ptr<collective::Communicator>> communicator(Era &era, std::span<const int> ids,
                                                                  size_t rank);
 
 private:
-  Processes(const Offer &offer, std::shared_ptr<collective::KeyValueStore> store)
-      : self(offer), store(std::move(store)) {}
-  Status hear(std::vector<std::string> &hosts);
-  Status connect(const std::vector<std::string> &hosts);
-  Status record(const char *engineName);
+  explicit Processes(const Offer &offer) : self(offer) {}
+  Status hear(collective::KeyValueStore &store);
+  Result<std::shared_ptr<Era>> connect(const collective::membership::View &view);
+  Status record(Era &era, const char *engineName) const;
+  Result<std::shared_ptr<Era>> currentEra(collective::Deadline deadline);
+  std::vector<int64_t> processesOf(std::span<const int> ids) const;
+  void heal();
 
   const Offer self;
-  const std::shared_ptr<collective::KeyValueStore> store;
+  bool isOneHost = true;
   std::vector<int64_t> devices; // by process
   std::vector<int64_t> processOfDevice;
   std::string instance; // of the job: the same for all its processes, and for no other job
-  std::shared_ptr<collective::record::Recorder> recorder;
-  std::unique_ptr<collective::Engine> engine;
+  std::shared_ptr<collective::membership::Group> group;
 
-  std::mutex mutex;
+  mutable std::mutex mutex;
+  std::condition_variable changed;
   // guarded by mutex:
-  std::map<std::vector<int64_t>, int64_t> loads; // by processes: how many
-  std::map<std::pair<std::vector<int64_t>, size_t>, std::shared_ptr<collective::Communicator>>
-      communicators; // by devices and rank
+  std::shared_ptr<Era> latest;
+  Status end; // why there will be no other
+  std::thread healer;
 };
 
 } // namespace tilewright::runtime

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 
 namespace tilewright::runtime {
@@ -156,6 +157,42 @@ TEST_F(ProcessesTest, OneThatFailsTellsTheOthers) {
   EXPECT_EQ(status.error(), Error::collectiveAborted);
   EXPECT_THAT(status.message(), HasSubstr("rank 0 failed"));
   EXPECT_THAT(status.message(), HasSubstr("a bad day"));
+}
+
+/// What failed stays so. The processes meet again, and what is loaded then works.
+TEST_F(ProcessesTest, AfterAFailureProgramsAreLoadedAgain) {
+  makeBoth();
+  std::atomic<bool> isBad = true;
+  programs->byName["sum"] = {[&](const ProgramRun &run) {
+                               return isBad && run.partition == 0
+                                          ? Status(Code::internal, "a bad day")
+                                          : addUp(run);
+                             },
+                             0};
+  auto [first, second] = loadBoth(sum(), sum());
+  ASSERT_TRUE(first.isOk() && second.isOk());
+  auto other = std::async(std::launch::async, [&] { return runOn(**second, 1); });
+  EXPECT_FALSE(runOn(**first, 1).isOk());
+  EXPECT_FALSE(other.get().isOk());
+  isBad = false;
+  EXPECT_EQ(runOn(**second, 1).takeStatus().error(), Error::collectiveAborted);
+  auto [again, alsoAgain] = loadBoth(sum(), sum());
+  ASSERT_TRUE(again.isOk()) << std::move(again).takeStatus().toString();
+  ASSERT_TRUE(alsoAgain.isOk()) << std::move(alsoAgain).takeStatus().toString();
+  auto third = std::async(std::launch::async, [&] { return runOn(**alsoAgain, 10); });
+  auto own = runOn(**again, 1);
+  ASSERT_TRUE(own.isOk()) << std::move(own).takeStatus().toString();
+  EXPECT_EQ(*own, std::vector<float>(length, 21));
+  EXPECT_EQ(*third.get(), *own);
+}
+
+TEST_F(ProcessesTest, WhoHasLeftIsNamedWhenAProgramNeedsIt) {
+  makeBoth();
+  programs->byName["sum"] = {addUp, 0};
+  clients[1].reset();
+  Status status = clients[0]->load(sum(), {1, 3, {0, 1, 2}}).takeStatus();
+  EXPECT_EQ(status.error(), Error::epochOver);
+  EXPECT_THAT(status.message(), HasSubstr("process 1 is no longer in the job"));
 }
 
 TEST_F(ProcessesTest, AnotherPlanIsRefusedByAll) {

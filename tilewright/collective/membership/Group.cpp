@@ -34,14 +34,20 @@ public:
         bell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), machine(settingsOf(offer, meetBeats), *this) {
   }
   ~Body() override {
-    order([this] {
-      machine.leave();
-      isLeaving = true;
-    });
+    leave();
+    order([this] { isEnding = true; });
     if (thread.joinable())
       thread.join();
   }
 
+  void leave() {
+    order([this] {
+      if (machine.isStopped())
+        return;
+      machine.leave();
+      stop(Status(Code::cancelled, concat("process ", offer.process, " has left the job")));
+    });
+  }
   Status begin();
 
   // For callers.
@@ -101,7 +107,7 @@ private:
   std::vector<std::unique_ptr<Connection>> connections; // by place; null: none, or gone
   const Descriptor bell;
   Machine machine;
-  bool isLeaving = false;
+  bool isEnding = false;
 
   mutable std::mutex mutex;
   std::condition_variable changed;
@@ -241,7 +247,7 @@ void Group::Body::work() {
     if (machine.isStopped())
       for (auto &connection : connections)
         connection.reset(); // everybody sees the end
-    if (isLeaving)
+    if (isEnding)
       return;
   }
 }
@@ -256,7 +262,6 @@ void Group::Body::send(size_t place, const Message &message) {
 }
 
 void Group::Body::finishOver(uint64_t epoch, const Reason &reason) {
-  notes.end(epoch, reason);
   std::vector<std::shared_ptr<Watcher>> due;
   {
     std::lock_guard lock(mutex);
@@ -266,6 +271,7 @@ void Group::Body::finishOver(uint64_t epoch, const Reason &reason) {
         due.push_back(watcher);
   }
   changed.notify_all();
+  notes.end(epoch, reason); // who hears it there can ask why
   for (const auto &watcher : due)
     watcher->call(reason);
 }
@@ -362,6 +368,7 @@ Status Group::Body::putNote(uint64_t epoch, std::string_view key, std::string_vi
 
 Group::Group(std::unique_ptr<Body> body) : body(std::move(body)) {}
 Group::~Group() = default;
+void Group::leave() { body->leave(); }
 View Group::view() const { return body->view(); }
 Status Group::status() const { return body->status(); }
 std::optional<Reason> Group::whyOver(uint64_t epoch) const { return body->whyOver(epoch); }

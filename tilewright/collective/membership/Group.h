@@ -52,6 +52,8 @@ public:
                                              Deadline deadline);
   /// Leaves the job. The others go on in a new view.
   ~Group();
+  /// Does so now, and ends all waits of this process with Code::cancelled.
+  void leave();
 
   /// The last one that was agreed on.
   View view() const;

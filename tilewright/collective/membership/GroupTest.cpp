@@ -1,4 +1,5 @@
 #include "tilewright/collective/membership/Group.h"
+#include "tilewright/collective/shm/ShmEngine.h"
 #include "tilewright/collective/test/Processes.h"
 #include "tilewright/support/Concat.h"
 
@@ -114,6 +115,37 @@ TEST(Group, WhoLeavesLeavesNoDoubtBetweenHosts) {
   Result<View> view = groups.all[1]->agree(0, after(10s));
   ASSERT_TRUE(view.isOk()) << std::move(view).takeStatus().toString();
   EXPECT_THAT(view->members, ElementsAre(1));
+}
+
+TEST(Group, LeavingEndsAllWaits) {
+  Groups groups(2);
+  auto notes = groups.all[1]->store(0);
+  auto view = std::async(std::launch::async,
+                         [&] { return groups.all[1]->agree(0, after(20s)).takeStatus(); });
+  auto note =
+      std::async(std::launch::async, [&] { return notes->get("never", after(20s)).takeStatus(); });
+  groups.all[1]->leave();
+  EXPECT_EQ(view.get().code(), Code::cancelled);
+  EXPECT_EQ(note.get().error(), Error::epochOver);
+  ASSERT_TRUE(groups.all[0]->agree(0, after(10s)).isOk());
+  EXPECT_TRUE(groups.all[0]->whyOver(0)->hasLeft);
+}
+
+/// Who waits for another to connect for a view hears at once that it will not.
+TEST(Group, ConnectingEndsWithTheEpoch) {
+  Groups groups(2);
+  auto connecting = std::async(std::launch::async, [&] {
+    return shm::ShmEngine::connect(groups.all[0]->view().membershipOf(test::membershipOf(0, 2)),
+                                   *groups.all[0]->store(0), {})
+        .takeStatus();
+  });
+  std::this_thread::sleep_for(50ms);
+  const auto before = std::chrono::steady_clock::now();
+  groups.all[1].reset();
+  Status status = connecting.get();
+  EXPECT_EQ(status.error(), Error::epochOver);
+  EXPECT_THAT(status.message(), HasSubstr("process 1: it has left the job"));
+  EXPECT_LT(std::chrono::steady_clock::now() - before, 100ms * slowness());
 }
 
 TEST(Group, AnEpochThatNobodyEndedHasNoSuccessor) {

@@ -155,12 +155,14 @@ void Machine::end(const Reason &why) {
 }
 
 /// True if that ended the epoch.
-bool Machine::accuse(size_t place, std::string evidence) {
+bool Machine::accuse(size_t place, std::string evidence, bool hasLeft) {
   if (!view.has(place) || place == self() || accusedBy[self()].has(place))
     return false;
   accusedBy[self()].add(place);
   const bool isFirst = phase == Phase::member;
-  end(Reason::of(settings.processes[place], std::move(evidence)));
+  Reason why = Reason::of(settings.processes[place], std::move(evidence));
+  why.hasLeft = hasLeft;
+  end(why);
   return isFirst;
 }
 
@@ -265,10 +267,12 @@ void Machine::receive(size_t place, const Message &message) {
     // Its part has ended, and this was its last word, wherever it lives.
     proven.add(place);
     endedFor[self()] = proven & view;
+    accuse(place, "it has left the job", true);
+    settle();
+    return;
   }
-  if (message.type == Message::leaving || message.type == Message::cancelled) {
-    accuse(place,
-           message.type == Message::leaving ? "it has left the job" : message.reason.toString());
+  if (message.type == Message::cancelled) {
+    accuse(place, message.reason.toString());
     settle();
     return;
   }

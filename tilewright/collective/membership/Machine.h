@@ -84,7 +84,7 @@ private:
   void receiveInMeeting(size_t place, const Message &message);
   void enter(uint64_t epoch, const Places &members);
   void end(const Reason &reason);
-  bool accuse(size_t place, std::string evidence);
+  bool accuse(size_t place, std::string evidence, bool hasLeft = false);
   bool isOfThisEpoch(size_t place, const Message &message);
   void stop(Error error, std::string text);
 

@@ -47,6 +47,7 @@ std::vector<std::byte> encode(const Message &message) {
   writer.text(message.reason.collective);
   writer.text(message.reason.place);
   writer.text(message.reason.text);
+  writer.number(static_cast<uint8_t>(message.reason.hasLeft));
   return std::move(writer.bytes);
 }
 
@@ -70,6 +71,7 @@ std::optional<Message> decode(std::span<const std::byte> bytes) {
     message.reason.collective = reader.text();
     message.reason.place = reader.text();
     message.reason.text = reader.text();
+    message.reason.hasLeft = reader.number<uint8_t>() != 0;
   }
   if (!reader.isOk || reader.left() != 0)
     return std::nullopt;

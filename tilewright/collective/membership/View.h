@@ -13,6 +13,7 @@ struct Reason {
   std::string collective; // where: "'all_reduce.3' (all_reduce, order 3)"
   std::string place;      // "train.py:41"
   std::string text;       // what happened: "its process has ended"
+  bool hasLeft = false;   // in good order: what is under way with others may be finished
 
   static Reason of(int64_t process, std::string text) {
     return {process, -1, {}, {}, std::move(text)};

@@ -111,6 +111,12 @@ bool Neighbours::look() {
   return isNew;
 }
 
+static Status endedMeanwhile(const Neighbours::Neighbour &neighbour, const Membership &membership) {
+  return Status(Error::ranksNotConnected,
+                concat(membership.ranksText(neighbour.process), " (process ", neighbour.process,
+                       ", pid ", neighbour.pid, ") ended while the others were connecting"));
+}
+
 /// Others may have met all already, have begun, and failed, or be done.
 static Status whyGone(const Neighbours::Neighbour &neighbour, const Membership &membership) {
   const auto &board = *reinterpret_cast<const ProcessBoard *>(neighbour.memory->base());
@@ -119,9 +125,7 @@ static Status whyGone(const Neighbours::Neighbour &neighbour, const Membership &
                   concat("while the others were connecting, ", board.failure.read()));
   if (board.isLeaving.load(std::memory_order_acquire))
     return Status();
-  return Status(Error::ranksNotConnected,
-                concat(membership.ranksText(neighbour.process), " (process ", neighbour.process,
-                       ", pid ", neighbour.pid, ") ended while the others were connecting"));
+  return endedMeanwhile(neighbour, membership);
 }
 
 Status Neighbours::connectTo(Neighbour &neighbour, const Membership &membership, const Mapping &own,
@@ -141,13 +145,13 @@ Status Neighbours::connectTo(Neighbour &neighbour, const Membership &membership,
                       " cannot be reached at the address under '", key, "' (", std::strerror(errno),
                       "): its process has ended, or has gone on with another epoch")));
   Hello hello{boardMagic, membership.epoch, own.size(), membership.process};
-  if (!isOurs(socket.get(), neighbour.pid) || !send(socket.get(), hello, own.descriptor()))
-    return systemFailure("sendmsg");
-  TILEWRIGHT_ASSIGN(const bool hasAnswered,
-                    meeting.event(socket.get(), POLLIN, {&neighbour.process, 1}));
   std::optional<int> descriptor;
-  if (hasAnswered)
-    descriptor = receive(socket.get(), hello, meeting.deadline);
+  if (isOurs(socket.get(), neighbour.pid) && send(socket.get(), hello, own.descriptor())) {
+    TILEWRIGHT_ASSIGN(const bool hasAnswered,
+                      meeting.event(socket.get(), POLLIN, {&neighbour.process, 1}));
+    if (hasAnswered)
+      descriptor = receive(socket.get(), hello, meeting.deadline);
+  }
   if (!descriptor)
     return meeting.blame(
         neighbour.process,
@@ -191,7 +195,7 @@ Status Neighbours::acceptOne(int listener, const Membership &membership, const M
       TILEWRIGHT_ASSIGN(neighbour.memory, Mapping::open(memory.release(), hello.bytes));
       neighbour.pid = pid;
       if (!send(socket.get(), answer, own.descriptor()))
-        return systemFailure("sendmsg");
+        return meeting.blame(neighbour.process, endedMeanwhile(neighbour, membership));
       neighbour.socket = socket.release();
       return Status();
     }

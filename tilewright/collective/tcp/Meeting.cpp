@@ -238,7 +238,11 @@ Status Meeting::acceptOne() {
                         sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
       link->address = concat(name, ":", port);
       if (!sendAll(socket.get(), answer, deadline))
-        return systemFailure("answering");
+        return meeting.blame(
+            link->process,
+            Status(Error::ranksNotConnected,
+                   concat(ranks(link->process), " (process ", link->process, " at ", link->address,
+                          ") ended while the others were connecting")));
       link->socket = socket.release();
       return Status();
     }

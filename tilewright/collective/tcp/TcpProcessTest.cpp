@@ -83,6 +83,61 @@ TEST(TcpEngine, AnAllReduceSendsWhatARingWould) {
     thread.join();
 }
 
+/// After a failure nothing begins: a collective whose predecessors were given up would be taken for
+/// one of those by the others, and theirs for its own.
+TEST(TcpEngine, NothingBeginsAfterAFailure) {
+  MemoryKeyValueStore store;
+  TcpEngine::Options options = optionsFor(30s);
+  options.hasHelper = false; // so that nobody reads between
+  std::atomic<int> stage = 0;
+  auto await = [&](int reached) {
+    while (stage < reached)
+      std::this_thread::sleep_for(1ms);
+    std::this_thread::sleep_for(30ms); // for what was sent to come
+  };
+  const std::vector<std::vector<int64_t>> all;
+  std::vector<float> values[2][5];
+  auto callOf = [&](int64_t rank, size_t number) {
+    values[rank][number].assign(4, static_cast<float>(number));
+    auto *bytes = reinterpret_cast<std::byte *>(values[rank][number].data());
+    Call call;
+    call.groups = &all;
+    call.reduction.operation = "add";
+    call.name = "sum";
+    call.tensors = {{ElementType::f32, {4}, {4}, bytes, bytes}};
+    return call;
+  };
+  std::thread first([&] {
+    auto engine = TcpEngine::connect(membershipOf(0, 2), store, options);
+    ASSERT_TRUE(engine.isOk());
+    auto communicator = (*engine)->join({1, 0, 2, {}});
+    EXPECT_TRUE((*communicator)->run(callOf(0, 0)).isOk());
+    EXPECT_TRUE((*communicator)->run(callOf(0, 1)).isOk());
+    await(1); // the other has begun the next, and reads nothing
+    EXPECT_TRUE((*communicator)->run(callOf(0, 2)).isOk());
+    EXPECT_TRUE((*communicator)->start(callOf(0, 3)).isOk());
+    stage = 2;
+    await(3);
+  });
+  auto engine = TcpEngine::connect(membershipOf(1, 2), store, options);
+  ASSERT_TRUE(engine.isOk());
+  auto communicator = (*engine)->join({1, 1, 2, {}});
+  std::vector<Communicator::Ticket> tickets;
+  for (size_t number = 0; number < 5; ++number)
+    tickets.push_back(*(*communicator)->start(callOf(1, number)));
+  EXPECT_TRUE((*communicator)->finish(tickets[1]).isOk());
+  stage = 1;
+  await(2);
+  (*engine)->messages().progress(10ms);
+  (*engine)->revoke("somebody died");
+  EXPECT_EQ((*communicator)->finish(tickets[3]).error(), Error::collectiveAborted);
+  EXPECT_EQ((*communicator)->finish(tickets[2]).error(), Error::collectiveAborted);
+  EXPECT_TRUE((*communicator)->finish(tickets[0]).isOk()); // was done before
+  EXPECT_EQ((*communicator)->finish(tickets[4]).error(), Error::collectiveAborted);
+  stage = 3;
+  first.join();
+}
+
 TEST(TcpEngine, NothingIsLeftBehind) {
   test::expectNothingIsLeftBehind(connect, /*countsMappings=*/false);
 }

@@ -204,11 +204,14 @@ bool Judge::tend() {
 
 /// Whom an error must name.
 std::vector<int64_t> Judge::culpritsFor(int64_t rank, const Fault &fault) const {
-  if (fault.blow != Blow::cut)
+  // Before there is a group, who gives up because of the victim looks to the next like a victim
+  // (collective/membership).
+  const bool isMeeting = fault.point == Point::meeting;
+  if (fault.blow != Blow::cut && !isMeeting)
     return {fault.victim};
   std::vector<int64_t> others;
   for (int64_t other = 0; other < plan.ranks; ++other)
-    if (isOn(other, fault.victim) != isOn(rank, fault.victim))
+    if (isMeeting ? other != rank : isOn(other, fault.victim) != isOn(rank, fault.victim))
       others.push_back(other);
   return others;
 }

@@ -208,7 +208,7 @@ void Relay::carry() {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_TIMERSLACK, 1);
   // Before ranks that spin: they would add to every delay.
-  const sched_param first = {1};
+  const sched_param first = {2};
   (void)sched_setscheduler(0, SCHED_RR, &first);
   constexpr uint64_t mostWaiting = 256 << 10;
   std::vector<Way> ways(hosts * hosts);

@@ -1,0 +1,137 @@
+// Clients of real processes, some of which are killed.
+#include "tilewright/collective/plan/PlanBytes.h"
+#include "tilewright/collective/test/Processes.h"
+#include "tilewright/runtime/TestBackend.h"
+#include "tilewright/support/Concat.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace tilewright::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+using collective::Deadline;
+using collective::test::Report;
+using collective::test::slowness;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ProcessesKilledTest : public RuntimeFixture {
+protected:
+  /// A program for so many devices that sums.
+  static std::shared_ptr<artifact::Executable> sumOf(int64_t devices) {
+    auto executable = std::make_shared<artifact::Executable>();
+    executable->name = "sum";
+    executable->partitions = devices;
+    executable->parameters.resize(1);
+    executable->parameters[0].type = floats();
+    executable->results.resize(1);
+    executable->results[0].type = floats();
+    executable->blocks.resize(1);
+    artifact::CollectiveStartStep step;
+    step.kind = "all_reduce";
+    step.groups.resize(1);
+    for (int64_t rank = 0; rank < devices; ++rank)
+      step.groups[0].push_back(rank);
+    step.operands = {{{0, 0, 64}, 0}};
+    executable->blocks[0].steps = {{step, "", ""}, {artifact::CollectiveDoneStep{0}, "", ""}};
+    collective::CommPlan plan;
+    plan.mesh.axes = {{"x", devices}};
+    plan.cliques = {{collective::CliqueSpec::Form::axes, {0}, {}}};
+    plan.sites.resize(1);
+    plan.sites[0].bytes = 64;
+    plan.sites[0].reduction = "add";
+    plan.sites[0].done = 1;
+    executable->communication = collective::writePlan(plan);
+    return executable;
+  }
+  static Status addUp(const ProgramRun &run) {
+    static const std::vector<std::vector<int64_t>> everybody;
+    collective::Call call;
+    call.groups = &everybody;
+    call.tensors = {{ElementType::f32, {length}, {length}, run.parameters[0], run.results[0]}};
+    call.reduction.operation = "add";
+    call.name = "all_reduce.3";
+    call.place = "train.py:41";
+    return run.communicator->run(call);
+  }
+  static Result<float> runOnce(Client &client, LoadedExecutable &executable) {
+    const std::vector<float> host(length, 1);
+    TILEWRIGHT_ASSIGN(auto argument,
+                      Buffer::fromHost({host.data(), floats(), {}},
+                                       client.addressableDevices()[0]->defaultMemory()));
+    TILEWRIGHT_ASSIGN(Execution run, execute(executable, {argument.get()}));
+    TILEWRIGHT_TRY(run.done[0].await());
+    return read(*run.results[0][0])[0];
+  }
+  static Status sumForEver(Client &client, LoadedExecutable &executable, float expected,
+                           const std::function<void()> &onFirst) {
+    for (int round = 0;; ++round) {
+      TILEWRIGHT_ASSIGN(const float sum, runOnce(client, executable));
+      if (sum != expected)
+        return Status(Code::internal, concat("a sum is ", sum, ", not ", expected));
+      if (round == 10)
+        onFirst();
+    }
+  }
+
+  /// Three processes; the victim is killed while all sum, and the store is taken away.
+  void expectSurvived(size_t victim) {
+    programs->byName["sum"] = {addUp, 0};
+    std::vector<int> left;
+    for (int process = 0; process < 3; ++process)
+      if (static_cast<size_t>(process) != victim)
+        left.push_back(process);
+    collective::test::Processes processes;
+    for (int process = 0; process < 3; ++process)
+      processes.start([&, process](collective::KeyValueStore &store, Report &report) -> Status {
+        ClientOptions options;
+        options.processIndex = process;
+        options.processCount = 3;
+        // It outlives the client here.
+        options.store = std::shared_ptr<collective::KeyValueStore>(&store, [](auto *) {});
+        options.runtime.collectiveTimeout = 30;
+        TILEWRIGHT_ASSIGN(auto client,
+                          Client::create(options, std::make_unique<TestBackend>(1, programs)));
+        TILEWRIGHT_ASSIGN(auto all, client->load(sumOf(3), {1, 3, {0, 1, 2}}));
+        Status status = sumForEver(*client, *all, 3, [&] { report.say("sums 3"); });
+        report.say(concat("noticed: ", status.toString()));
+        // What was loaded for the dead stays so; what needs them is refused.
+        report.say(concat("again: ", runOnce(*client, *all).takeStatus().toString()));
+        report.say(
+            concat("all: ", client->load(sumOf(3), {1, 3, {0, 1, 2}}).takeStatus().toString()));
+        TILEWRIGHT_ASSIGN(auto fewer, client->load(sumOf(2), {1, 2, left}));
+        (void)sumForEver(*client, *fewer, 2, [&] { report.say("sums 2"); });
+        return Status();
+      });
+    for (size_t process = 0; process < 3; ++process)
+      processes.awaitText(process, "sums 3");
+    processes.removeStore();
+    const auto killed = std::chrono::steady_clock::now();
+    processes.signal(victim, SIGKILL);
+    for (int process : left) {
+      const auto child = static_cast<size_t>(process);
+      const Deadline noticed = processes.awaitText(child, "noticed"),
+                     healed = processes.awaitText(child, "sums 2");
+      EXPECT_LT(noticed - killed, 50ms * slowness());
+      EXPECT_LT(healed - killed, 200ms * slowness());
+      const std::string &said = processes.said(child);
+      EXPECT_THAT(said, HasSubstr("noticed: E6003"));
+      EXPECT_THAT(said, HasSubstr(concat("rank ", victim)));
+      EXPECT_THAT(said, HasSubstr("'all_reduce.3'"));
+      EXPECT_THAT(said, HasSubstr("train.py:41"));
+      EXPECT_THAT(said, HasSubstr("again: E6003"));
+      EXPECT_THAT(said, HasSubstr(concat("process ", victim, " is no longer in the job")));
+      EXPECT_THAT(said, Not(HasSubstr("failed:")));
+    }
+  }
+};
+
+TEST_F(ProcessesKilledTest, TheOthersLoadAgainAndGoOn) { expectSurvived(1); }
+TEST_F(ProcessesKilledTest, AlsoWithoutTheFirst) { expectSurvived(0); }
+
+} // namespace
+} // namespace tilewright::runtime
