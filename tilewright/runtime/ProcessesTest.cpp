@@ -246,7 +246,8 @@ TEST_F(ProcessesTest, ANoteThatCannotBeReadIsRefused) {
 }
 
 TEST_F(ProcessesTest, ProcessesOfAnotherJobAreRefused) {
-  ASSERT_TRUE(store->put("tilewright/process/1", "tilewright-process-2\nh\ntest\nname\n3\n1\n").isOk());
+  ASSERT_TRUE(
+      store->put("tilewright/process/1", "tilewright-process-2\nh\ntest\nname\n3\n1\n").isOk());
   Status status = make(optionsOf(0)).takeStatus();
   EXPECT_EQ(status.error(), Error::ranksNotConnected);
   EXPECT_THAT(status.message(), HasSubstr("is one of 3 processes"));
