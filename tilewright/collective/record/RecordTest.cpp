@@ -134,6 +134,22 @@ TEST_F(Record, FailuresAndWhatWasLeftAreToldApart) {
   EXPECT_EQ(recording.ranks[1].entries.at(0).state, State::failed);
 }
 
+TEST_F(Record, WhatEndsAnEngineReachesIt) {
+  struct Revoked final : Engine {
+    explicit Revoked(std::string &why) : why(why) {}
+    Result<std::unique_ptr<Communicator>> join(const Seat &) override {
+      return Status(Code::aborted, why);
+    }
+    void revoke(const std::string &reason) override { why = reason; }
+    std::string &why;
+  };
+  std::string why;
+  RecordedEngine engine(std::make_unique<Revoked>(why), make(), "other");
+  engine.revoke("rank 3 died");
+  EXPECT_EQ(why, "rank 3 died");
+  EXPECT_EQ(engine.join({}).takeStatus().message(), "rank 3 died");
+}
+
 TEST_F(Record, TheRingKeepsTheLastAndTheLaneAll) {
   std::shared_ptr<Recorder> recorder = make({.jobRanks = 2, .ranks = {0}, .entries = 64});
   Track &track = *recorder->trackOf(0);

@@ -1,6 +1,7 @@
 #include "tilewright/collective/record/RecordedEngine.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace tilewright::collective::record {
 
@@ -8,12 +9,26 @@ namespace tilewright::collective::record {
 /// the same order again and again, so the one that followed last time is tried first.
 class RecordedEngine::Calls {
 public:
+  bool isAt(const Seat &seat) const {
+    return seat.rank == rank && seat.ranks == ranks && seat.members == members;
+  }
+  /// Forgets what was for another place in a run: who takes part in a call depends on it.
+  void sit(const Seat &seat) {
+    if (isAt(seat))
+      return;
+    rank = seat.rank;
+    ranks = seat.ranks;
+    members = seat.members;
+    known.clear();
+    last = nullptr;
+  }
+
   /// Null if it is not known.
-  const Recorder::Place *find(const Call &call, const Seat &seat) {
-    if (last && last->next && last->next->isFor(call, seat))
+  const Recorder::Place *find(const Call &call) {
+    if (last && last->next && last->next->isFor(call))
       return &(last = last->next)->place;
     for (Known &each : known)
-      if (each.isFor(call, seat)) {
+      if (each.isFor(call)) {
         if (last)
           last->next = &each;
         return &(last = &each)->place;
@@ -21,7 +36,7 @@ public:
     return nullptr;
   }
 
-  const Recorder::Place &add(const Call &call, const Seat &seat, Recorder::Place place) {
+  const Recorder::Place &add(const Call &call, Recorder::Place place) {
     // Whoever makes new calls for ever does not fill the memory.
     constexpr size_t most = 1024;
     if (known.size() == most) {
@@ -29,19 +44,20 @@ public:
       last = nullptr;
     }
     Known &fresh = known.emplace_back();
+    fresh.identity = call.identity;
     fresh.kind = call.kind;
     fresh.order = call.order;
     fresh.name = call.name;
     fresh.where = call.place;
-    fresh.groups = *call.groups;
+    for (const std::vector<int64_t> &group : *call.groups) {
+      fresh.groups.push_back(group.size());
+      fresh.flat.insert(fresh.flat.end(), group.begin(), group.end());
+    }
     fresh.tensors = call.tensors.size();
     if (!call.tensors.empty()) {
       fresh.element = call.tensors[0].element;
       fresh.dims = call.tensors[0].inDims;
     }
-    fresh.ranks = seat.ranks;
-    fresh.rank = seat.rank;
-    fresh.members = seat.members;
     fresh.place = place;
     if (last)
       last->next = &fresh;
@@ -50,45 +66,67 @@ public:
 
 private:
   struct Known {
-    bool isFor(const Call &call, const Seat &seat) const {
-      return kind == call.kind && order == call.order && tensors == call.tensors.size() &&
-             rank == seat.rank && ranks == seat.ranks && isEqual(name, call.name) &&
-             isEqual(where, call.place) &&
-             (tensors == 0 ||
-              (element == call.tensors[0].element && isEqual(dims, call.tensors[0].inDims))) &&
-             isSame(*call.groups) && isEqual(members, seat.members);
-    }
-    /// Lists are short here, so comparing them in place is less than a call.
-    template <typename A, typename B> static bool isEqual(const A &a, const B &b) {
-      if (a.size() != b.size())
+    /// Looks at all of it, because memory of a program that was unloaded may be another's now; and
+    /// branches as little as it can, because this is done for each call.
+    bool isFor(const Call &call) const {
+      if (call.identity)
+        return call.identity == identity;
+      if (identity || order != call.order || kind != call.kind || tensors != call.tensors.size() ||
+          groups.size() != call.groups->size() || name.size() != call.name.size() ||
+          where.size() != call.place.size())
         return false;
-      for (size_t i = 0; i < a.size(); ++i)
-        if (a[i] != b[i])
+      uint64_t difference = differenceOf(name.data(), call.name.data(), name.size()) |
+                            differenceOf(where.data(), call.place.data(), where.size());
+      if (tensors) {
+        const Tensor &tensor = call.tensors[0];
+        if (element != tensor.element || dims.size() != tensor.inDims.size())
           return false;
-      return true;
+        for (size_t i = 0; i < dims.size(); ++i)
+          difference |= static_cast<uint64_t>(dims[i] ^ tensor.inDims[i]);
+      }
+      const int64_t *mine = flat.data();
+      for (size_t i = 0; i < groups.size(); ++i) {
+        const std::vector<int64_t> &theirs = (*call.groups)[i];
+        if (groups[i] != theirs.size())
+          return false;
+        for (int64_t rank : theirs)
+          difference |= static_cast<uint64_t>(*mine++ ^ rank);
+      }
+      return difference == 0;
     }
-    bool isSame(const std::vector<std::vector<int64_t>> &others) const {
-      if (groups.size() != others.size())
-        return false;
-      for (size_t i = 0; i < groups.size(); ++i)
-        if (!isEqual(groups[i], others[i]))
-          return false;
-      return true;
+    static uint64_t differenceOf(const char *a, const char *b, size_t size) {
+      uint64_t difference = 0;
+      if (size >= 8) {
+        // The last word may overlap the one before.
+        for (size_t at = 0; at + 8 < size; at += 8)
+          difference |= word(a + at) ^ word(b + at);
+        return difference | (word(a + size - 8) ^ word(b + size - 8));
+      }
+      for (size_t at = 0; at < size; ++at)
+        difference |= static_cast<uint64_t>(a[at] != b[at]);
+      return difference;
+    }
+    static uint64_t word(const char *bytes) {
+      uint64_t value;
+      std::memcpy(&value, bytes, sizeof value);
+      return value;
     }
     Kind kind = Kind::allReduce;
+    uint64_t identity = 0;
     uint32_t order = 0;
     std::string name, where;
-    std::vector<std::vector<int64_t>> groups;
+    std::vector<size_t> groups; // how many ranks each has
+    std::vector<int64_t> flat;  // all of them
     size_t tensors = 0;
     ElementType element = ElementType::f32;
     std::vector<int64_t> dims;
-    int64_t ranks = 0, rank = 0;
-    std::vector<int64_t> members;
     Recorder::Place place;
     Known *next = nullptr; // the one that came after it
   };
   std::deque<Known> known;
   Known *last = nullptr;
+  int64_t rank = -1, ranks = 0;
+  std::vector<int64_t> members;
 };
 
 RecordedEngine::Shared::Shared() = default;
@@ -165,7 +203,7 @@ public:
 private:
   /// Nothing for a call that the rank takes no part in, or that is wrong: the engine says so.
   std::optional<uint64_t> begin(const Call &call, State state) {
-    const Recorder::Place *place = calls->find(call, seat);
+    const Recorder::Place *place = calls->find(call);
     if (!place) {
       Result<std::optional<Clique>> clique = cliqueOf(call, seat.rank, seat.ranks);
       if (!clique.isOk() || !*clique)
@@ -173,8 +211,7 @@ private:
       if (!seat.members.empty())
         for (int64_t &member : **clique)
           member = seat.members[static_cast<size_t>(member)];
-      place =
-          &calls->add(call, seat, shared->recorder->placeOf(track, call, **clique, shared->name));
+      place = &calls->add(call, shared->recorder->placeOf(track, call, **clique, shared->name));
     }
     return track.begin(place->site, *place->lane, static_cast<uint32_t>(seat.run), state);
   }
@@ -208,12 +245,17 @@ Result<std::unique_ptr<Communicator>> RecordedEngine::join(const Seat &seat) {
     std::lock_guard lock(shared->mutex);
     std::vector<std::unique_ptr<Calls>> &idle = shared->idle[rank];
     if (!idle.empty()) {
-      calls = std::move(idle.back());
-      idle.pop_back();
+      // Those of the same place in a run, if there are such.
+      auto found = std::find_if(idle.begin(), idle.end(),
+                                [&](const auto &each) { return each->isAt(seat); });
+      found = found == idle.end() ? idle.end() - 1 : found;
+      calls = std::move(*found);
+      idle.erase(found);
     }
   }
   if (!calls)
     calls = std::make_unique<Calls>();
+  calls->sit(seat);
   return std::unique_ptr<Communicator>(
       std::make_unique<RecordedRank>(std::move(inner), seat, *track, shared, std::move(calls)));
 }

@@ -14,6 +14,7 @@ public:
   RecordedEngine(std::unique_ptr<Engine> engine, std::shared_ptr<Recorder> recorder,
                  std::string name);
   Result<std::unique_ptr<Communicator>> join(const Seat &seat) override;
+  void revoke(const std::string &why) override { engine->revoke(why); }
 
   class Calls; // those that a rank has made before; RecordedEngine.cpp
   /// What communicators need, also after the engine.

@@ -117,6 +117,8 @@ void Recorder::refresh() {
 
 /// Says how it ended, and removes what nobody needs.
 void Recorder::conclude() {
+  if (header->pid != static_cast<uint64_t>(getpid()))
+    return; // a child of the process, which has the mapping and not the ranks
   bool isWell = !hasFailed;
   for (Track &track : tracks) {
     const uint64_t next = track.ring->next.load(std::memory_order_relaxed);
@@ -138,8 +140,7 @@ struct Recorder::Living {
         Living &all = get();
         std::lock_guard lock(all.mutex);
         for (Recorder *recorder : all.recorders)
-          if (recorder->header->pid == static_cast<uint64_t>(getpid()))
-            recorder->conclude();
+          recorder->conclude();
       });
       return new Living;
     }();

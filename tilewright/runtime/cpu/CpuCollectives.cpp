@@ -60,6 +60,7 @@ static Result<collective::Call> callOf(const Collective &collective,
   call.order = step.order;
   call.name = collective.name;
   call.place = collective.place;
+  call.identity = collective.identity;
   TILEWRIGHT_TRY(addDimensions(step, call));
   if (const Attribute *body = find(step, "body"))
     if (const auto *operation = std::get_if<std::string>(&body->value))

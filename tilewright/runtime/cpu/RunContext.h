@@ -36,6 +36,7 @@ struct Collective {
   std::span<const Body> bodies;
   std::string name;       // for messages: "all_reduce.3"
   std::string_view place; // the user's file and line, or nothing
+  uint64_t identity = 0;  // Call::identity
 };
 
 /// One rank's side of the collectives of one run.
