@@ -15,6 +15,12 @@ Descriptor::~Descriptor() {
     close(number);
 }
 
+void Descriptor::reset(int other) {
+  if (number >= 0)
+    close(number);
+  number = other;
+}
+
 bool awaitEvent(int descriptor, short events, Deadline deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
       deadline - std::chrono::steady_clock::now());
@@ -23,16 +29,50 @@ bool awaitEvent(int descriptor, short events, Deadline deadline) {
          1;
 }
 
-Result<std::string> awaitNote(KeyValueStore &store, const std::string &key,
-                              const Membership &membership, int64_t process, Deadline deadline,
-                              const std::function<Status()> &nobodyDied) {
+std::string Rendezvous::keyOf(int64_t process) const {
+  return concat(membership.job, "/gave-up/", membership.epoch, "/", process);
+}
+
+Status Rendezvous::blame(int64_t process, Status otherwise) {
+  // The reason may be a little later than the end.
+  for (const Deadline soon = after(std::chrono::milliseconds(20));;) {
+    TILEWRIGHT_TRY(nobodyGaveUp({&process, 1}));
+    if (std::chrono::steady_clock::now() >= soon)
+      return otherwise;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+Status Rendezvous::giveUp(Status why) {
+  (void)store.put(keyOf(membership.process), why.message());
+  return why;
+}
+
+Status Rendezvous::nobodyGaveUp(std::span<const int64_t> missing) {
+  for (int64_t process : missing) {
+    TILEWRIGHT_ASSIGN(std::optional<std::string> why, store.tryGet(keyOf(process)));
+    if (why)
+      return Status(Error::ranksNotConnected,
+                    concat(membership.ranksText(process), " gave up connecting: ", *why));
+  }
+  return Status();
+}
+
+Status Rendezvous::stillWorthIt(std::span<const int64_t> missing) {
+  if (nobodyDied)
+    TILEWRIGHT_TRY(nobodyDied());
+  return nobodyGaveUp(missing);
+}
+
+Result<std::string> Rendezvous::note(const std::string &key, int64_t process) {
   std::chrono::microseconds pause(100);
   while (true) {
     TILEWRIGHT_ASSIGN(std::optional<std::string> note, store.tryGet(key));
     if (note)
       return *std::move(note);
-    TILEWRIGHT_TRY(nobodyDied());
-    if (std::chrono::steady_clock::now() >= deadline)
+    TILEWRIGHT_TRY(stillWorthIt({&process, 1}));
+    // Who it waits for may wait in vain itself, and is about to say so.
+    if (std::chrono::steady_clock::now() >= deadline + std::chrono::milliseconds(20))
       return Status(Error::ranksNotConnected,
                     concat("process ", membership.process, " waited for ",
                            membership.ranksText(process), " to come: nobody wrote '", key,
@@ -40,6 +80,20 @@ Result<std::string> awaitNote(KeyValueStore &store, const std::string &key,
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, std::chrono::microseconds(5000));
   }
+}
+
+Result<bool> Rendezvous::event(int descriptor, short events, std::span<const int64_t> missing,
+                               Deadline until) {
+  until = std::min(until, deadline);
+  constexpr auto moment = std::chrono::milliseconds(10);
+  // One of them in turn, because a store may be far away.
+  for (size_t next = 0; !awaitEvent(descriptor, events, std::min(until, after(moment)));
+       next = (next + 1) % missing.size()) {
+    TILEWRIGHT_TRY(stillWorthIt(missing.subspan(next, 1)));
+    if (std::chrono::steady_clock::now() >= until)
+      return false;
+  }
+  return true;
 }
 
 Status systemFailure(const std::string &what) {

@@ -173,25 +173,44 @@ Status Driver::stuck(const Entry &entry) {
                 text + "; if they only need longer, raise runtime.collective-timeout");
 }
 
+/// "waits in 'all_reduce.3' … for rank 1 (waits in 'all_reduce.2' … for rank 2) with [0, 1, 2]"
+std::string Driver::waiting(const Entry &entry, bool withTheirs) {
+  const Clique &members = entry.lane->members;
+  std::string text = concat("waits in ", describe(*entry.turn.call));
+  const char *separator = " for rank ";
+  for (size_t i = 0; entry.operation && i < members.size(); ++i)
+    if (i != entry.lane->mine && entry.operation->isMissing(i)) {
+      text += concat(std::exchange(separator, ", rank "), members[i]);
+      if (std::exchange(withTheirs, false)) // of the first; the text is short
+        text += concat(" (", whereIs(members[i]), ")");
+    }
+  return concat(text, " with ", listed(members));
+}
+
 Status Driver::wait(Entry &entry) {
   const Call &call = *entry.turn.call;
+  const std::chrono::nanoseconds longest = call.patience.count() > 0 ? call.patience : patience;
   std::optional<Deadline> deadline; // a clock is read only by those who wait
   bool isOverdue = false;
+  int said = 0; // in a long wait, how often
   for (uint64_t round = 0;; ++round) {
     if (failure.isSet() && !entry.isDone) {
       entry.end = stopped(call);
       break;
     }
-    if (round < 64) // most often there is nothing else
+    const bool isPatiently = isPatient(round);
+    // Most often there is nothing else. But who sleeps between its tries would keep those waiting
+    // who need it elsewhere.
+    if (round < 64 && !isPatiently)
       advance(*entry.lane);
     else
       advanceAll();
     if (entry.isDone)
       break;
-    const bool isPatiently = isPatient(round);
     if (isPatiently && !deadline) {
-      deadline = after(call.patience.count() > 0 ? call.patience : patience);
-      settle(concat("waits in ", describe(call), " with ", listed(entry.lane->members)));
+      deadline = after(longest);
+      say(waiting(entry, false), false);
+      settle();
     }
     if (isPatiently) {
       if (auto who = lookAround(*entry.lane, entry.operation.get(), entry.turn.run)) {
@@ -204,9 +223,13 @@ Status Driver::wait(Entry &entry) {
         }
         continue;
       }
+      const auto now = std::chrono::steady_clock::now();
+      // Halfway: for whom. Later: and what those have said.
+      if (said < 2 && now >= *deadline - longest / (2 << said))
+        say(waiting(entry, said++ > 0), true);
       // A process that was stopped comes back to a deadline long past: what has come since is
       // looked at first.
-      if (std::chrono::steady_clock::now() >= *deadline && std::exchange(isOverdue, true)) {
+      if (now >= *deadline && std::exchange(isOverdue, true)) {
         entry.end = stuck(entry);
         fail(entry.end.message());
         break;
@@ -214,8 +237,12 @@ Status Driver::wait(Entry &entry) {
     }
     idle(round);
   }
-  if (deadline)
-    rise(concat("computes after ", describe(call)));
+  if (deadline) {
+    rise();
+    // Whoever fails leaves what it said: others are about to read it.
+    if (entry.end.isOk())
+      say(concat("computes after ", describe(call)), said > 0);
+  }
   return std::move(entry.end);
 }
 

@@ -127,9 +127,12 @@ protected:
   virtual void idle(uint64_t round) = 0;
   /// Whether the rank sleeps in idle(round).
   virtual bool isPatient(uint64_t round) const = 0;
-  /// Called before the first such round and when the wait is over, with where the rank is.
-  virtual void settle(std::string_view where) = 0;
-  virtual void rise(std::string_view where) = 0;
+  /// Called before the first such round and when the wait is over.
+  virtual void settle() = 0;
+  virtual void rise() = 0;
+  /// Where the rank is, for others who wait for it: called with settle() and rise(). A long wait
+  /// says so again, so that those whose deadline passes first can name who is to blame.
+  virtual void say(std::string_view where, bool isLong) = 0;
   /// Looks after the others: sets the failure if one has died or given up. Returns why one of the
   /// members that are missing will never come to this run.
   virtual std::optional<std::string> lookAround(const Lane &lane, const Operation *operation,
@@ -146,6 +149,7 @@ private:
   void advance(Lane &lane);
   Status wait(Entry &entry);
   Status stopped(const Call &call) const;
+  std::string waiting(const Entry &entry, bool withTheirs);
   Status stuck(const Entry &entry);
 
   const int64_t number;
@@ -159,7 +163,6 @@ private:
   std::vector<std::unique_ptr<Entry>> inbox; // guarded by inboxMutex
   std::atomic<bool> hasMail = false;         // the inbox is not empty
   Ticket nextTicket = 1;                     // guarded by inboxMutex
-  std::atomic<int> waiting = 0;              // threads in finish() or run()
 
   std::mutex lanesMutex;
   std::unordered_map<uint64_t, Lane> lanes; // guarded by lanesMutex

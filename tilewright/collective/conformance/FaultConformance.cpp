@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <deque>
+#include <thread>
 
 namespace tilewright::collective::conformance {
 namespace {
@@ -86,6 +87,38 @@ TEST_P(Faults, StartsOfDifferentCliquesMayCross) {
       TILEWRIGHT_TRY(a.expect(2));
       return b.expect(4);
     }));
+}
+
+/// Rank 1 waits for one that cannot begin before another of its own is done: it pushes both on.
+TEST_P(Faults, WhoWaitsForOneCollectiveDoesNotHoldUpTheOthers) {
+  if (std::string_view(GetParam().name) == "OneProcess")
+    GTEST_SKIP() << "within one process a rank moves data in the finish() of that collective only";
+  const Groups first = {{0, 1}}, second = {{1, 2}}, between = {{0, 2}};
+  constexpr size_t count = 200'000;
+  expectAllWell(runRanks(GetParam(), 3, 60s, [&](Communicator &rank) -> Status {
+    for (int round = 0; round < 3; ++round) {
+      Floats a(first, count, 1), b(second, count, 2), order(between, 1, 3);
+      order.call.patience = 400ms; // much more than it takes, and less than sleeping in turn
+      if (rank.rank() == 1) {
+        TILEWRIGHT_ASSIGN(Communicator::Ticket x, rank.start(a.call));
+        TILEWRIGHT_ASSIGN(Communicator::Ticket y, rank.start(b.call));
+        TILEWRIGHT_TRY(rank.finish(x));
+        TILEWRIGHT_TRY(rank.finish(y));
+      } else if (rank.rank() == 2) {
+        std::this_thread::sleep_for(20ms);
+        TILEWRIGHT_TRY(rank.run(b.call));
+        TILEWRIGHT_TRY(rank.run(order.call));
+      } else {
+        TILEWRIGHT_TRY(rank.run(order.call));
+        TILEWRIGHT_TRY(rank.run(a.call));
+      }
+      if (rank.rank() < 2)
+        TILEWRIGHT_TRY(a.expect(2));
+      if (rank.rank() > 0)
+        TILEWRIGHT_TRY(b.expect(4));
+    }
+    return Status();
+  }));
 }
 
 TEST_P(Faults, ManyMayBeUnderWayAtOnce) {

@@ -1,9 +1,12 @@
 #include "tilewright/collective/hosts/HostsEngine.h"
+#include "tilewright/collective/Connecting.h"
 #include "tilewright/collective/messages/Exchange.h"
 #include "tilewright/collective/shm/ShmHost.h"
 #include "tilewright/collective/tcp/Mesh.h"
+#include "tilewright/collective/ucx/UcxEngine.h"
 #include "tilewright/support/Concat.h"
 
+#include <filesystem>
 #include <fstream>
 #include <sched.h>
 #include <sys/stat.h>
@@ -210,16 +213,17 @@ private:
   bool isPatient(uint64_t round) const override {
     return round >= (job.options.canSpin && job.host->canSpin ? spinning : 4);
   }
-  void settle(std::string_view where) override {
+  void say(std::string_view where, bool isLong) override {
     own.where.write(where);
+    if (isLong)
+      job.mesh->say(rank(), where);
+  }
+  void settle() override {
     job.host->announceSleep();
     seen = job.host->board->doorbell.load(std::memory_order_acquire);
     hasLooked = false;
   }
-  void rise(std::string_view where) override {
-    job.host->board->sleepers.fetch_sub(1, std::memory_order_relaxed);
-    own.where.write(where);
-  }
+  void rise() override { job.host->board->sleepers.fetch_sub(1, std::memory_order_relaxed); }
   void idle(uint64_t round) override {
     if (!isPatient(round)) {
       if (isOnWire)
@@ -259,7 +263,7 @@ private:
     return std::nullopt;
   }
   std::string whereIs(int64_t rank) override {
-    return job.isHere(rank) ? job.host->peer(rank).rank->where.read() : "has not sent its part";
+    return job.isHere(rank) ? job.host->peer(rank).rank->where.read() : job.mesh->whereIs(rank);
   }
   void wakeHelper() override {
     if (job.options.hasHelper)
@@ -275,23 +279,37 @@ private:
 
 } // namespace
 
+/// Whether this host has a network card that UCX can use better than the kernel.
+static bool hasRdma() {
+  std::error_code ignored;
+  return std::filesystem::directory_iterator("/sys/class/infiniband", ignored) !=
+         std::filesystem::directory_iterator();
+}
+
 Result<std::shared_ptr<HostsEngine::Job>> HostsEngine::Job::create(const Membership &membership,
                                                                    KeyValueStore &store,
                                                                    const Options &options) {
-  const Deadline deadline = after(options.connectPatience);
+  Rendezvous meeting(membership, store, after(options.connectPatience));
   auto key = [&](int64_t process) {
     return concat(membership.job, "/host/", membership.epoch, "/", process);
   };
-  TILEWRIGHT_TRY(store.put(key(membership.process), options.host));
+  // A process that could use UCX may not do so alone, so all say what they can.
+  static constexpr std::string_view canUcx = " ucx";
+  const bool offersUcx =
+      options.between == Between::ucx ||
+      (options.between == Between::best && hasRdma() && ucx::isAvailable().isOk());
+  TILEWRIGHT_TRY(store.put(key(membership.process), concat(options.host, offersUcx ? canUcx : "")));
+  bool isUcx = true;
   auto job = std::make_shared<Job>(membership, options);
   std::map<int64_t, std::string> hostOf;
   for (int64_t process : membership.processes()) {
-    auto name = store.get(key(process), deadline);
+    auto name = meeting.note(key(process), process);
     if (!name.isOk())
-      return Status(Error::ranksNotConnected,
-                    concat("process ", membership.process, " waited for ranks ",
-                           listed(membership.ranksOf(process)),
-                           " to come: ", std::move(name).takeStatus().message()));
+      return meeting.giveUp(std::move(name).takeStatus());
+    if (name->ends_with(canUcx))
+      name->resize(name->size() - canUcx.size());
+    else
+      isUcx = false;
     hostOf[process] = *std::move(name);
   }
   Membership here = membership;
@@ -305,10 +323,19 @@ Result<std::shared_ptr<HostsEngine::Job>> HostsEngine::Job::create(const Members
   inside.arenaBytes = options.arenaBytes;
   inside.patience = options.patience;
   inside.connectPatience = options.connectPatience;
-  TILEWRIGHT_ASSIGN(job->host, shm::Host::create(here, store, inside));
-  TILEWRIGHT_ASSIGN(job->mesh, tcp::Mesh::connect(membership, store,
-                                                  {options.address, options.connectPatience},
-                                                  job->meshFailure));
+  auto host = shm::Host::create(here, store, inside);
+  if (!host.isOk()) // those of other hosts wait for this process too
+    return meeting.giveUp(std::move(host).takeStatus());
+  job->host = *std::move(host);
+  if (isUcx) {
+    ucx::UcxEngine::Options outside;
+    outside.connectPatience = options.connectPatience;
+    TILEWRIGHT_ASSIGN(job->mesh, ucx::connectFabric(membership, store, outside, job->meshFailure));
+  } else {
+    TILEWRIGHT_ASSIGN(job->mesh, tcp::Mesh::connect(membership, store,
+                                                    {options.address, options.connectPatience},
+                                                    job->meshFailure));
+  }
   for (int64_t rank : membership.ranksOf(membership.process))
     job->drivers[rank] = std::make_unique<HostsDriver>(*job, rank);
   job->helper = std::make_unique<Helper>(
@@ -324,6 +351,7 @@ Result<std::shared_ptr<HostsEngine::Job>> HostsEngine::Job::create(const Members
 
 HostsEngine::HostsEngine(std::shared_ptr<Job> job) : job(std::move(job)) {}
 HostsEngine::~HostsEngine() = default;
+void HostsEngine::revoke(const std::string &why) { job->fail(why); }
 shm::Arena &HostsEngine::arena() { return *job->host->arena; }
 messages::Traffic HostsEngine::traffic() { return job->mesh->traffic(); }
 

@@ -39,8 +39,12 @@ private:
     return makeExchange(messages, lane, turn);
   }
   bool isPatient(uint64_t round) const override { return round >= (canSpin ? spinning : 2); }
-  void settle(std::string_view where) override {}
-  void rise(std::string_view where) override {}
+  void say(std::string_view where, bool isLong) override {
+    if (isLong)
+      messages.say(rank(), where);
+  }
+  void settle() override {}
+  void rise() override {}
   void idle(uint64_t round) override { messages.progress(isPatient(round) ? 10ms : 0ms); }
   std::optional<std::string> lookAround(const Lane &lane, const Operation *operation,
                                         int64_t run) override {
@@ -55,7 +59,7 @@ private:
     }
     return std::nullopt;
   }
-  std::string whereIs(int64_t rank) override { return "has not sent its part"; }
+  std::string whereIs(int64_t rank) override { return messages.whereIs(rank); }
   void wakeHelper() override { askForHelp(); }
 
   Messages &messages;
@@ -88,6 +92,7 @@ MessageEngine::connect(const Membership &membership, const Options &options, con
 
 MessageEngine::MessageEngine(std::shared_ptr<Wire> wire) : shared(std::move(wire)) {}
 MessageEngine::~MessageEngine() = default;
+void MessageEngine::revoke(const std::string &why) { messages().fail(why); }
 Traffic MessageEngine::traffic() { return shared->messages->traffic(); }
 Messages &MessageEngine::messages() { return *shared->messages; }
 

@@ -29,6 +29,7 @@ public:
   ~MessageEngine() override;
 
   Result<std::unique_ptr<Communicator>> join(const Seat &seat) override;
+  void revoke(const std::string &why) override;
   /// What this process has sent to others.
   Traffic traffic();
   Messages &messages();

@@ -111,40 +111,49 @@ bool Neighbours::look() {
   return isNew;
 }
 
-Status Neighbours::nobodyDied() {
-  if (look())
-    for (Neighbour &neighbour : neighbours)
-      if (neighbour.isGone)
-        return Status(Error::ranksNotConnected,
-                      concat("process ", neighbour.process, " (pid ", neighbour.pid,
-                             ") ended while the others were connecting"));
-  return Status();
+/// Others may have met all already, have begun, and failed, or be done.
+static Status whyGone(const Neighbours::Neighbour &neighbour, const Membership &membership) {
+  const auto &board = *reinterpret_cast<const ProcessBoard *>(neighbour.memory->base());
+  if (board.hasFailed.load(std::memory_order_acquire))
+    return Status(Error::ranksNotConnected,
+                  concat("while the others were connecting, ", board.failure.read()));
+  if (board.isLeaving.load(std::memory_order_acquire))
+    return Status();
+  return Status(Error::ranksNotConnected,
+                concat(membership.ranksText(neighbour.process), " (process ", neighbour.process,
+                       ", pid ", neighbour.pid, ") ended while the others were connecting"));
 }
 
 Status Neighbours::connectTo(Neighbour &neighbour, const Membership &membership, const Mapping &own,
-                             KeyValueStore &store, Deadline deadline) {
+                             Rendezvous &meeting) {
   const std::string key = keyOf(membership, neighbour.process);
-  TILEWRIGHT_ASSIGN(const std::string name, awaitNote(store, key, membership, neighbour.process,
-                                                      deadline, [&] { return nobodyDied(); }));
+  TILEWRIGHT_ASSIGN(const std::string name, meeting.note(key, neighbour.process));
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   socklen_t length = 0;
   const sockaddr_un address = addressOf(name, length);
   if (socket.get() < 0)
     return systemFailure("socket");
   if (connect(socket.get(), reinterpret_cast<const sockaddr *>(&address), length) != 0)
-    return Status(Error::ranksNotConnected,
-                  concat(membership.ranksText(neighbour.process),
-                         " cannot be reached at the address under '", key, "' (",
-                         std::strerror(errno),
-                         "): its process has ended, or has gone on with another epoch"));
+    return meeting.blame(
+        neighbour.process,
+        Status(Error::ranksNotConnected,
+               concat(membership.ranksText(neighbour.process),
+                      " cannot be reached at the address under '", key, "' (", std::strerror(errno),
+                      "): its process has ended, or has gone on with another epoch")));
   Hello hello{boardMagic, membership.epoch, own.size(), membership.process};
   if (!isOurs(socket.get(), neighbour.pid) || !send(socket.get(), hello, own.descriptor()))
     return systemFailure("sendmsg");
-  std::optional<int> descriptor = receive(socket.get(), hello, deadline);
+  TILEWRIGHT_ASSIGN(const bool hasAnswered,
+                    meeting.event(socket.get(), POLLIN, {&neighbour.process, 1}));
+  std::optional<int> descriptor;
+  if (hasAnswered)
+    descriptor = receive(socket.get(), hello, meeting.deadline);
   if (!descriptor)
-    return Status(Error::ranksNotConnected,
-                  concat(membership.ranksText(neighbour.process),
-                         " was reached but did not answer; its process has ended or hangs"));
+    return meeting.blame(
+        neighbour.process,
+        Status(Error::ranksNotConnected,
+               concat(membership.ranksText(neighbour.process),
+                      " was reached but did not answer; its process has ended or hangs")));
   if (*descriptor < 0 || hello.epoch != membership.epoch) {
     if (*descriptor >= 0)
       close(*descriptor);
@@ -156,24 +165,22 @@ Status Neighbours::connectTo(Neighbour &neighbour, const Membership &membership,
 }
 
 Status Neighbours::acceptOne(int listener, const Membership &membership, const Mapping &own,
-                             Deadline deadline) {
-  while (!awaitEvent(listener, POLLIN, std::min(deadline, after(20ms)))) {
-    TILEWRIGHT_TRY(nobodyDied());
-    if (std::chrono::steady_clock::now() >= deadline) {
-      std::vector<int64_t> missing;
-      for (const Neighbour &neighbour : neighbours)
-        if (neighbour.socket < 0)
-          missing.push_back(neighbour.process);
-      return waitedInVain(membership, missing);
-    }
-  }
+                             Rendezvous &meeting) {
+  std::vector<int64_t> missing;
+  for (const Neighbour &neighbour : neighbours)
+    if (neighbour.socket < 0)
+      missing.push_back(neighbour.process);
+  TILEWRIGHT_ASSIGN(const bool hasCome, meeting.event(listener, POLLIN, missing));
+  if (!hasCome)
+    return waitedInVain(membership, missing);
   Descriptor socket(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
   Hello hello;
   int pid = 0;
   // A stranger, or one that says nothing, does not keep the others waiting.
   if (socket.get() < 0 || !isOurs(socket.get(), pid))
     return Status();
-  std::optional<int> descriptor = receive(socket.get(), hello, std::min(deadline, after(1s)));
+  std::optional<int> descriptor =
+      receive(socket.get(), hello, std::min(meeting.deadline, after(1s)));
   if (!descriptor)
     return Status();
   Descriptor memory(*descriptor);
@@ -192,51 +199,73 @@ Status Neighbours::acceptOne(int listener, const Membership &membership, const M
   return Status();
 }
 
-Result<std::unique_ptr<Neighbours>> Neighbours::meet(const Membership &membership,
-                                                     const Mapping &own, KeyValueStore &store,
-                                                     std::chrono::nanoseconds patience) {
-  const Deadline deadline = after(patience);
-  std::unique_ptr<Neighbours> made(new Neighbours());
-  for (int64_t process : membership.processes())
-    if (process != membership.process)
-      made->neighbours.emplace_back().process = process;
-  made->watch = epoll_create1(EPOLL_CLOEXEC);
-  Descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (listener.get() < 0 || made->watch < 0)
+Status Neighbours::meetAll(int listener, const Membership &membership, const Mapping &own,
+                           KeyValueStore &store, Rendezvous &meeting) {
+  if (listener < 0 || watch < 0)
     return systemFailure("socket");
   std::random_device random;
   const std::string name = concat("tilewright-", getpid(), "-", random(), "-", random());
   socklen_t length = 0;
   const sockaddr_un address = addressOf(name, length);
-  if (bind(listener.get(), reinterpret_cast<const sockaddr *>(&address), length) != 0 ||
-      listen(listener.get(), 512) != 0)
+  if (bind(listener, reinterpret_cast<const sockaddr *>(&address), length) != 0 ||
+      listen(listener, 512) != 0)
     return systemFailure("listening on a socket of the host");
   TILEWRIGHT_TRY(store.put(keyOf(membership, membership.process), name));
 
   auto isConnected = [&](Neighbour &neighbour) {
     epoll_event event = {};
     event.events = EPOLLIN | EPOLLRDHUP;
-    event.data.u64 = static_cast<uint64_t>(&neighbour - made->neighbours.data());
-    epoll_ctl(made->watch, EPOLL_CTL_ADD, neighbour.socket, &event);
+    event.data.u64 = static_cast<uint64_t>(&neighbour - neighbours.data());
+    epoll_ctl(watch, EPOLL_CTL_ADD, neighbour.socket, &event);
   };
   // To those before us; those after us come. The first waits for nobody, so there is no circle.
-  for (Neighbour &neighbour : made->neighbours)
+  for (Neighbour &neighbour : neighbours)
     if (neighbour.process < membership.process) {
-      TILEWRIGHT_TRY(made->connectTo(neighbour, membership, own, store, deadline));
+      TILEWRIGHT_TRY(connectTo(neighbour, membership, own, meeting));
       isConnected(neighbour);
     }
   while (true) {
     std::vector<Neighbour *> missing;
-    for (Neighbour &neighbour : made->neighbours)
+    for (Neighbour &neighbour : neighbours)
       if (neighbour.socket < 0)
         missing.push_back(&neighbour);
     if (missing.empty())
-      return made;
-    TILEWRIGHT_TRY(made->acceptOne(listener.get(), membership, own, deadline));
+      return Status();
+    TILEWRIGHT_TRY(acceptOne(listener, membership, own, meeting));
     for (Neighbour *neighbour : missing)
       if (neighbour->socket >= 0)
         isConnected(*neighbour);
   }
+}
+
+Result<std::unique_ptr<Neighbours>> Neighbours::meet(const Membership &membership,
+                                                     const Mapping &own, KeyValueStore &store,
+                                                     std::chrono::nanoseconds patience) {
+  std::unique_ptr<Neighbours> made(new Neighbours());
+  for (int64_t process : membership.processes())
+    if (process != membership.process)
+      made->neighbours.emplace_back().process = process;
+  made->watch = epoll_create1(EPOLL_CLOEXEC);
+  Rendezvous meeting(membership, store, after(patience), [&] {
+    made->look();
+    for (const Neighbour &neighbour : made->neighbours)
+      if (neighbour.isGone)
+        TILEWRIGHT_TRY(meeting.blame(neighbour.process, whyGone(neighbour, membership)));
+    return Status();
+  });
+  // Closed when the note is written, so that whoever is thrown out finds the reason.
+  Descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (Status status = made->meetAll(listener.get(), membership, own, store, meeting);
+      !status.isOk()) {
+    status = meeting.giveUp(std::move(status));
+    // Those who have met all have begun, and do not look there.
+    auto &board = *reinterpret_cast<ProcessBoard *>(own.base());
+    board.failure.write(concat(membership.ranksText(membership.process),
+                               " gave up connecting: ", status.message()));
+    board.hasFailed.store(1, std::memory_order_seq_cst);
+    return status;
+  }
+  return made;
 }
 
 } // namespace tilewright::collective::shm

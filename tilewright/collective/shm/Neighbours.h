@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_COLLECTIVE_SHM_NEIGHBOURS_H
 #define TILEWRIGHT_COLLECTIVE_SHM_NEIGHBOURS_H
 
-#include "tilewright/collective/Driver.h"
+#include "tilewright/collective/Connecting.h"
 #include "tilewright/collective/shm/Arena.h"
 
 namespace tilewright::collective::shm {
@@ -33,11 +33,12 @@ public:
 
 private:
   Neighbours() = default;
+  Status meetAll(int listener, const Membership &membership, const Mapping &own,
+                 KeyValueStore &store, Rendezvous &meeting);
   Status connectTo(Neighbour &neighbour, const Membership &membership, const Mapping &own,
-                   KeyValueStore &store, Deadline deadline);
+                   Rendezvous &meeting);
   Status acceptOne(int listener, const Membership &membership, const Mapping &own,
-                   Deadline deadline);
-  Status nobodyDied();
+                   Rendezvous &meeting);
 
   std::vector<Neighbour> neighbours;
   int watch = -1; // epoll of all sockets

@@ -403,16 +403,13 @@ private:
   bool isPatient(uint64_t round) const override {
     return round >= firstYield() && round >= firstSleep;
   }
-  void settle(std::string_view where) override {
-    own.where.write(where);
+  void say(std::string_view where, bool) override { own.where.write(where); }
+  void settle() override {
     host.announceSleep();
     seen = host.board->doorbell.load(std::memory_order_acquire);
     hasLooked = false;
   }
-  void rise(std::string_view where) override {
-    host.board->sleepers.fetch_sub(1, std::memory_order_relaxed);
-    own.where.write(where);
-  }
+  void rise() override { host.board->sleepers.fetch_sub(1, std::memory_order_relaxed); }
   void idle(uint64_t round) override {
     if (round == 0)
       firstSleep = firstYield() + yielding;

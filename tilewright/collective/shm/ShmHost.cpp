@@ -110,7 +110,7 @@ Result<std::shared_ptr<Host>> Host::create(const Membership &membership, KeyValu
 
 Host::~Host() {
   helper.reset();
-  if (board)
+  if (neighbours) // whoever never met all does not leave in good order
     board->isLeaving.store(1, std::memory_order_release);
 }
 
@@ -155,6 +155,7 @@ bool Host::hasLeft(int64_t rank) const {
 
 ShmEngine::ShmEngine(std::shared_ptr<Host> host) : host(std::move(host)) {}
 ShmEngine::~ShmEngine() = default;
+void ShmEngine::revoke(const std::string &why) { host->fail(why); }
 Arena &ShmEngine::arena() { return *host->arena; }
 Driver &ShmEngine::driver(int64_t rank) { return *host->drivers.at(rank); }
 

@@ -1,14 +1,12 @@
 // How the processes of a job find each other and connect.
+#include "tilewright/collective/Address.h"
 #include "tilewright/collective/Connecting.h"
 #include "tilewright/collective/tcp/Mesh.h"
 #include "tilewright/support/Concat.h"
 
-#include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -34,6 +32,7 @@ struct Hello {
   uint64_t isWelcome = 1;
 };
 
+/// A few bytes, which always fit.
 bool sendAll(int socket, const Hello &hello, Deadline deadline) {
   const auto *bytes = reinterpret_cast<const std::byte *>(&hello);
   for (size_t done = 0; done < sizeof hello;) {
@@ -60,42 +59,6 @@ bool receiveAll(int socket, Hello &hello, Deadline deadline) {
   return hello.magic == Hello::right;
 }
 
-/// An address of this host that others may reach: not loopback, if there is one.
-std::string addressOfThisHost() {
-  ifaddrs *all = nullptr;
-  std::string found = "127.0.0.1";
-  if (getifaddrs(&all) != 0)
-    return found;
-  for (ifaddrs *each = all; each; each = each->ifa_next)
-    if (each->ifa_addr && each->ifa_addr->sa_family == AF_INET && (each->ifa_flags & IFF_UP) &&
-        !(each->ifa_flags & IFF_LOOPBACK)) {
-      char text[INET_ADDRSTRLEN];
-      inet_ntop(AF_INET, &reinterpret_cast<sockaddr_in *>(each->ifa_addr)->sin_addr, text,
-                sizeof text);
-      found = text;
-      break;
-    }
-  freeifaddrs(all);
-  return found;
-}
-
-struct Address {
-  sockaddr_storage storage = {};
-  socklen_t length = 0;
-};
-std::optional<Address> parse(const std::string &host, const std::string &port) {
-  addrinfo hints = {}, *found = nullptr;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  if (getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0 || !found)
-    return std::nullopt;
-  Address address;
-  address.length = found->ai_addrlen;
-  std::memcpy(&address.storage, found->ai_addr, found->ai_addrlen);
-  freeaddrinfo(found);
-  return address;
-}
-
 void prepare(int socket) {
   const int on = 1, bytes = 4 << 20;
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -110,31 +73,44 @@ class Meeting {
 public:
   Meeting(Mesh &mesh, KeyValueStore &store, const Mesh::Options &options)
       : mesh(mesh), membership(mesh.membership), store(store), options(options),
-        deadline(after(options.connectPatience)) {}
-  Status run();
+        deadline(after(options.connectPatience)),
+        meeting(membership, store, deadline, [this] { return nobodyDied(); }) {}
+  Status run() {
+    Status status = meet();
+    // Before the listener is closed, so that whoever is thrown out finds the reason. Those who have
+    // met all have begun, and do not look there.
+    if (!status.isOk()) {
+      status = meeting.giveUp(std::move(status));
+      mesh.fail(concat(ranks(membership.process), " gave up connecting: ", status.message()));
+    }
+    Descriptor owner(listening);
+    return status;
+  }
 
 private:
   std::string keyOf(int64_t process) const {
     return concat(membership.job, "/tcp/", membership.epoch, "/", process);
   }
   std::string ranks(int64_t process) const { return membership.ranksText(process); }
+  Status meet();
   Status listen();
   Status connectTo(Mesh::Link &link);
   Status acceptOne();
-  Status nobodyDied() const;
+  Status nobodyDied();
 
   Mesh &mesh;
   const Membership &membership;
   KeyValueStore &store;
   const Mesh::Options &options;
   const Deadline deadline;
+  Rendezvous meeting;
   int listening = -1;
   uint64_t secret = 0;
 };
 
 Status Meeting::listen() {
   const std::string host = options.address.empty() ? addressOfThisHost() : options.address;
-  std::optional<Address> address = parse(host, "0");
+  std::optional<Address> address = parseAddress(host, "0");
   if (!address)
     return Status(Error::ranksNotConnected, concat("'", host, "' is not the number of an address"));
   listening = ::socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -153,62 +129,81 @@ Status Meeting::listen() {
   return store.put(keyOf(membership.process), concat(name, " ", port, " ", secret));
 }
 
-/// A connection on which something comes, or that ends, before all are there has lost its other
-/// end.
-Status Meeting::nobodyDied() const {
+/// Others may have met all already, have begun, and failed: what they sent says why.
+Status Meeting::nobodyDied() {
   for (const auto &link : mesh.links) {
-    char byte;
-    if (link->socket >= 0 && recv(link->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
-      return Status(Error::ranksNotConnected,
-                    concat(ranks(link->process), " (process ", link->process, " at ", link->address,
-                           ") ended while the others were connecting"));
+    if (link->socket < 0 || link->isGone)
+      continue;
+    while (mesh.drain(*link)) {
+    }
+    if (mesh.failure.isSet())
+      return meeting.blame(
+          link->process, Status(Error::ranksNotConnected,
+                                concat("while the others were connecting, ", mesh.failure.text())));
   }
   return Status();
 }
 
 Status Meeting::connectTo(Mesh::Link &link) {
   const std::string key = keyOf(link.process);
-  TILEWRIGHT_ASSIGN(const std::string value, awaitNote(store, key, membership, link.process,
-                                                       deadline, [&] { return nobodyDied(); }));
+  TILEWRIGHT_ASSIGN(const std::string value, meeting.note(key, link.process));
   std::istringstream parts(value);
   std::string host, port;
   Hello hello;
   parts >> host >> port >> hello.secret;
   link.address = concat(host, ":", port);
-  std::optional<Address> address = parse(host, port);
+  std::optional<Address> address = parseAddress(host, port);
   if (!address || !parts)
     return Status(Error::ranksNotConnected,
                   concat("'", value, "' under '", key, "' is not an address"));
-  Descriptor socket(
-      ::socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (socket.get() < 0)
-    return systemFailure("socket");
-  prepare(socket.get());
   auto unreachable = [&](int reason) {
-    return Status(Error::ranksNotConnected,
-                  concat(ranks(link.process), " cannot be reached at ", link.address, " (",
-                         std::strerror(reason),
-                         "): its process has ended, has gone on with another epoch, or the "
-                         "address is not one that this host can reach"));
+    return meeting.blame(
+        link.process,
+        Status(Error::ranksNotConnected,
+               concat(ranks(link.process), " cannot be reached at ", link.address, " (",
+                      std::strerror(reason),
+                      "): its process has ended, has gone on with another epoch, or the "
+                      "address is not one that this host can reach")));
   };
-  if (::connect(socket.get(), reinterpret_cast<sockaddr *>(&address->storage), address->length) !=
-      0) {
+  Descriptor socket;
+  // A first packet that is lost is sent again after a second. Another try is sooner.
+  for (auto patience = 100ms;; patience *= 2) {
+    socket.reset(
+        ::socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (socket.get() < 0)
+      return systemFailure("socket");
+    prepare(socket.get());
+    if (::connect(socket.get(), address->raw(), address->length) == 0)
+      break;
     if (errno != EINPROGRESS)
       return unreachable(errno);
+    TILEWRIGHT_ASSIGN(const bool hasAnswered,
+                      meeting.event(socket.get(), POLLOUT, {&link.process, 1}, after(patience)));
     int error = ETIMEDOUT;
     socklen_t length = sizeof error;
-    if (awaitEvent(socket.get(), POLLOUT, deadline))
+    if (!hasAnswered && std::chrono::steady_clock::now() < deadline)
+      continue;
+    if (hasAnswered)
       getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
     if (error != 0)
       return unreachable(error);
+    break;
   }
   hello.epoch = membership.epoch;
   hello.process = membership.process;
   Hello answer;
-  if (!sendAll(socket.get(), hello, deadline) || !receiveAll(socket.get(), answer, deadline))
-    return Status(Error::ranksNotConnected,
-                  concat(ranks(link.process), " was reached at ", link.address,
-                         " but did not answer; its process has ended or hangs"));
+  auto silent = [&] {
+    return meeting.blame(link.process,
+                         Status(Error::ranksNotConnected,
+                                concat(ranks(link.process), " was reached at ", link.address,
+                                       " but did not answer; its process has ended or hangs")));
+  };
+  if (!sendAll(socket.get(), hello, deadline))
+    return silent();
+  TILEWRIGHT_ASSIGN(const bool hasAnswered,
+                    meeting.event(socket.get(), POLLIN, {&link.process, 1}));
+  if (!hasAnswered || !receiveAll(socket.get(), answer, deadline))
+    return silent();
   if (!answer.isWelcome)
     return fenced(membership, link.process, answer.epoch);
   link.socket = socket.release();
@@ -216,16 +211,13 @@ Status Meeting::connectTo(Mesh::Link &link) {
 }
 
 Status Meeting::acceptOne() {
-  while (!awaitEvent(listening, POLLIN, std::min(deadline, after(20ms)))) {
-    TILEWRIGHT_TRY(nobodyDied());
-    if (std::chrono::steady_clock::now() >= deadline) {
-      std::vector<int64_t> missing;
-      for (const auto &link : mesh.links)
-        if (link->socket < 0)
-          missing.push_back(link->process);
-      return waitedInVain(membership, missing);
-    }
-  }
+  std::vector<int64_t> missing;
+  for (const auto &link : mesh.links)
+    if (link->socket < 0)
+      missing.push_back(link->process);
+  TILEWRIGHT_ASSIGN(const bool hasCome, meeting.event(listening, POLLIN, missing));
+  if (!hasCome)
+    return waitedInVain(membership, missing);
   sockaddr_storage from = {};
   socklen_t length = sizeof from;
   Descriptor socket(accept4(listening, reinterpret_cast<sockaddr *>(&from), &length, SOCK_CLOEXEC));
@@ -255,9 +247,8 @@ Status Meeting::acceptOne() {
   return Status();
 }
 
-Status Meeting::run() {
+Status Meeting::meet() {
   TILEWRIGHT_TRY(listen());
-  Descriptor owner(listening);
   // To those before us; those after us come. The first waits for nobody, so there is no circle.
   for (auto &link : mesh.links)
     if (link->process < membership.process)

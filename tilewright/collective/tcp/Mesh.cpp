@@ -19,15 +19,18 @@ using namespace std::chrono_literals;
 static constexpr size_t fewLinks = 4;
 
 Mesh::~Mesh() {
-  if (!failure.isSet())
+  const bool hasFailed = failure.isSet();
+  if (!hasFailed)
     sayGoodbye();
-  flushFor(200ms);
+  // After a failure somebody may be unreachable, and the others want to go on without it.
+  const auto longest = hasFailed ? 20ms : 200ms;
+  flushFor(longest);
   std::lock_guard lock(mutex);
   // A connection that is closed with bytes unread takes back what it has not sent.
   for (auto &link : links)
     if (link->socket >= 0)
       shutdown(link->socket, SHUT_WR);
-  const Deadline deadline = after(200ms);
+  const Deadline deadline = after(longest);
   for (auto &link : links) {
     if (link->socket < 0)
       continue;
@@ -64,6 +67,15 @@ void Mesh::lose(Link &link, std::string_view why) {
   epoll_ctl(poller, EPOLL_CTL_DEL, link.socket, nullptr);
   shutdown(link.socket, SHUT_WR); // so that the other need not wait for us
   Messages::lose(link.process, link.address, why);
+}
+
+/// The other end takes nothing more. What it sent before that may say why, and is still there.
+void Mesh::loseWriting(Link &link, std::string_view why) {
+  const std::string reason(why);
+  link.queue.clear();
+  while (!link.isGone && drain(link)) {
+  }
+  lose(link, reason);
 }
 
 /// One that is being read right now finds its place.
@@ -106,7 +118,7 @@ void Mesh::withdraw(Sent &sent) {
 void Mesh::post(int64_t process, const Header &header, std::span<const std::byte> bytes,
                 Sent *sent) {
   Link &link = *linkOf.at(process);
-  if (link.isGone)
+  if (link.isGone || link.socket < 0)
     return;
   Outgoing &message = link.queue.emplace_back();
   message.header = header;
@@ -145,7 +157,7 @@ void Mesh::flush(Link &link) {
       if (errno == EINTR)
         continue;
       if (errno != EAGAIN && errno != EWOULDBLOCK)
-        return lose(link, std::strerror(errno));
+        return loseWriting(link, std::strerror(errno));
       if (!link.isFull) {
         link.isFull = true;
         watch(link);
@@ -177,7 +189,7 @@ void Mesh::flush(Link &link) {
 
 void Mesh::endMessage(Link &link) {
   link.isInside = false;
-  end(link.message, link.process);
+  end(link.message);
 }
 
 /// Takes messages, and parts of them, out of what was read.
@@ -218,7 +230,7 @@ void Mesh::consume(Link &link) {
   }
 }
 
-void Mesh::drain(Link &link) {
+bool Mesh::drain(Link &link) {
   // Bounded, so that one who sends without end does not keep us from the others.
   for (int times = 0; times < 8 && !link.isGone; ++times) {
     const bool isDirect = link.isInside && link.end == 0 && link.left >= bufferBytes / 2;
@@ -230,9 +242,11 @@ void Mesh::drain(Link &link) {
     if (got < 0 && errno == EINTR)
       continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-      return;
-    if (got <= 0)
-      return lose(link, got == 0 ? "its end was closed" : std::strerror(errno));
+      return false;
+    if (got <= 0) {
+      lose(link, got == 0 ? "its end was closed" : std::strerror(errno));
+      return false;
+    }
     const auto bytes = static_cast<size_t>(got);
     if (isDirect) {
       link.to += bytes;
@@ -240,13 +254,14 @@ void Mesh::drain(Link &link) {
       count(link.message, bytes);
       if (link.left == 0)
         endMessage(link);
-      return; // whoever waits may begin with it
+      return true; // whoever waits may begin with it
     }
     link.end += bytes;
     consume(link);
     if (bytes < room)
-      return; // there was no more
+      return false; // there was no more
   }
+  return !link.isGone;
 }
 
 void Mesh::progress(std::chrono::milliseconds longest) {

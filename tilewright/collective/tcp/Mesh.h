@@ -69,7 +69,9 @@ private:
   void flushFor(std::chrono::milliseconds longest) override;
 
   void flush(Link &link);
-  void drain(Link &link);
+  /// Reads what has come; true if there may be more.
+  bool drain(Link &link);
+  void loseWriting(Link &link, std::string_view why);
   void consume(Link &link);
   void endMessage(Link &link);
   void lose(Link &link, std::string_view why);

@@ -68,6 +68,8 @@ void Processes::start(const Body &body) {
 
 void Processes::signal(size_t child, int number) { kill(children[child].pid, number); }
 
+void Processes::removeStore() { std::filesystem::remove_all(directory); }
+
 bool Processes::read(Child &child, int milliseconds) {
   pollfd poll = {child.pipe, POLLIN, 0};
   if (::poll(&poll, 1, milliseconds) != 1)
@@ -99,23 +101,33 @@ Deadline Processes::awaitText(size_t index, const std::string &text) {
   return Deadline::max();
 }
 
+bool Processes::hasEnded(size_t index) {
+  Child &child = children[index];
+  if (child.isOver)
+    return true;
+  (void)read(child, 0);
+  if (waitpid(child.pid, &child.status, WNOHANG) != child.pid)
+    return false;
+  child.isOver = true;
+  while (read(child, 0) && poll(nullptr, 0, 0) == 0) {
+    pollfd rest = {child.pipe, POLLIN, 0};
+    if (poll(&rest, 1, 0) != 1)
+      break;
+  }
+  return true;
+}
+
 std::string Processes::end(size_t index) {
   Child &child = children[index];
   const Deadline deadline = after(longest);
   while (std::chrono::steady_clock::now() < deadline) {
-    (void)read(child, 1);
-    int status = 0;
-    if (waitpid(child.pid, &status, WNOHANG) != child.pid)
+    if (!hasEnded(index)) {
+      (void)read(child, 1);
       continue;
-    child.isOver = true;
-    while (read(child, 0) && poll(nullptr, 0, 0) == 0) {
-      pollfd rest = {child.pipe, POLLIN, 0};
-      if (poll(&rest, 1, 0) != 1)
-        break;
     }
-    if (WIFSIGNALED(status))
-      return concat("ended by signal ", WTERMSIG(status));
-    return WEXITSTATUS(status) == 0 ? "" : concat("exit code ", WEXITSTATUS(status));
+    if (WIFSIGNALED(child.status))
+      return concat("ended by signal ", WTERMSIG(child.status));
+    return WEXITSTATUS(child.status) == 0 ? "" : concat("exit code ", WEXITSTATUS(child.status));
   }
   return "still runs";
 }

@@ -3,6 +3,7 @@
 #define TILEWRIGHT_COLLECTIVE_TEST_PROCESSES_H
 
 #include "tilewright/collective/Driver.h"
+#include "tilewright/support/Concat.h"
 
 #include <functional>
 #include <string>
@@ -33,8 +34,12 @@ public:
   using Body = std::function<Status(KeyValueStore &, Report &)>;
   void start(const Body &body);
   void signal(size_t child, int number);
+  /// Takes the key-value store away, as when its coordinator dies.
+  void removeStore();
   /// Waits until the child has said a line with this text; when it was read.
   Deadline awaitText(size_t child, const std::string &text);
+  /// Whether a child has ended. Does not wait; reads what it says.
+  bool hasEnded(size_t child);
   /// Waits for the end of a child: empty if its function succeeded, else what was wrong.
   std::string end(size_t child);
   const std::string &said(size_t child) const { return children[child].text; }
@@ -46,6 +51,7 @@ private:
     std::string text;
     std::vector<std::pair<size_t, Deadline>> reads; // up to where, when
     bool isOver = false;
+    int status = 0; // when it is over
   };
   bool read(Child &child, int milliseconds);
   std::string directory;
@@ -61,19 +67,27 @@ Status sumOnes(Communicator &communicator, size_t count, float expected);
 Status sumForEver(Communicator &communicator, size_t count, float expected,
                   const std::function<void()> &onRound = {});
 
-/// A store in which every key has the value of one: how a late rank finds others of a new epoch.
+/// A store in which a late rank of epoch `old` finds what those of epoch `now` have left.
 class StaleStore final : public KeyValueStore {
 public:
-  StaleStore(KeyValueStore &store, std::string key) : store(store), key(std::move(key)) {}
+  StaleStore(KeyValueStore &store, uint64_t old, uint64_t now)
+      : store(store), old(concat("/", old, "/")), now(concat("/", now, "/")) {}
   Status put(std::string_view, std::string_view) override { return Status(); }
-  Result<std::string> get(std::string_view, Deadline deadline) override {
-    return store.get(key, deadline);
+  Result<std::string> get(std::string_view key, Deadline deadline) override {
+    return store.get(moved(key), deadline);
   }
-  Result<std::optional<std::string>> tryGet(std::string_view) override { return store.tryGet(key); }
+  Result<std::optional<std::string>> tryGet(std::string_view key) override {
+    return store.tryGet(moved(key));
+  }
 
 private:
+  std::string moved(std::string_view key) const {
+    std::string other(key);
+    const size_t at = other.find(old);
+    return at == std::string::npos ? other : other.replace(at, old.size(), now);
+  }
   KeyValueStore &store;
-  const std::string key;
+  const std::string old, now;
 };
 
 /// What this process has.

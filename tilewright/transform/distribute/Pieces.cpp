@@ -1,5 +1,6 @@
 #include "tilewright/transform/distribute/Pieces.h"
 
+#include "tilewright/dialect/stablehlo/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/CollectiveOps.h"
 #include "tilewright/dialect/stablehlo/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/CreationOps.h"
@@ -39,6 +40,15 @@ DenseIntElementsAttr groupsAlong(Builder &builder, const Mesh &mesh, const Axes 
       {static_cast<int64_t>(groups.size()), static_cast<int64_t>(groups.front().size())},
       builder.getI64Type());
   return cast<DenseIntElementsAttr>(DenseElementsAttr::get(type, ArrayRef<int64_t>(flat)));
+}
+
+DenseElementsAttr zeroOf(RankedTensorType type) {
+  if (auto complex = dyn_cast<ComplexType>(type.getElementType())) {
+    const llvm::APFloat zero(cast<FloatType>(complex.getElementType()).getFloatSemantics());
+    return DenseElementsAttr::get(type, std::complex<llvm::APFloat>(zero, zero));
+  }
+  return DenseElementsAttr::get(type,
+                                Builder(type.getContext()).getZeroAttr(type.getElementType()));
 }
 
 /// A field of a protocol buffer: numbers below 128 and packed lists of numbers.
@@ -82,9 +92,11 @@ int64_t countOf(const Axes &axes) {
   return pieces;
 }
 
-bool Cut::isWhole() const {
-  return !mesh || llvm::all_of(dims, [](const Axes &dim) { return dim.empty(); });
+bool Cut::isDivided() const {
+  return mesh && llvm::any_of(dims, [](const Axes &dim) { return !dim.empty(); });
 }
+
+bool Cut::isWhole() const { return !mesh || (!isDivided() && unreduced.empty()); }
 
 const Axes &Cut::along(size_t dim) const {
   static const Axes none;
@@ -96,7 +108,7 @@ int64_t Cut::count(size_t dim) const { return countOf(along(dim)); }
 bool Cut::operator==(const Cut &other) const {
   if (isWhole() || other.isWhole())
     return isWhole() == other.isWhole();
-  if (mesh != other.mesh || dims.size() != other.dims.size())
+  if (mesh != other.mesh || dims.size() != other.dims.size() || !isSame(unreduced, other.unreduced))
     return false;
   return llvm::all_of_zip(dims, other.dims,
                           [](const Axes &a, const Axes &b) { return isSame(a, b); });
@@ -105,7 +117,8 @@ bool Cut::operator==(const Cut &other) const {
 Cut Cut::commonWith(const Cut &other) const {
   if (isWhole() || other.isWhole() || mesh != other.mesh || dims.size() != other.dims.size())
     return Cut();
-  Cut common{mesh, {}};
+  // Summands are those of another cut only if there are as many.
+  Cut common{mesh, {}, isSame(unreduced, other.unreduced) ? unreduced : Axes()};
   for (auto [one, two] : llvm::zip_equal(dims, other.dims)) {
     Axes &axes = common.dims.emplace_back();
     for (size_t i = 0; i < one.size() && i < two.size() && distribute::isSame(one[i], two[i]); ++i)
@@ -120,6 +133,8 @@ Cut Cut::within(const Cut &coarser) const {
     const auto given = static_cast<std::ptrdiff_t>(coarser.along(dim).size());
     rest.dims[dim].erase(rest.dims[dim].begin(), rest.dims[dim].begin() + given);
   }
+  if (isSame(unreduced, coarser.unreduced))
+    rest.unreduced.clear();
   return rest;
 }
 
@@ -146,10 +161,9 @@ Result<Cut> Pieces::cutOf(sdy::TensorShardingAttr sharding,
           concat("its mesh has ", made.deviceCount(), " devices, the program ", partitions));
     mesh = std::make_shared<const Mesh>(std::move(made));
   }
-  Cut cut{mesh, {}};
-  for (sdy::DimensionShardingAttr dimension : sharding.getDimShardings()) {
-    Axes &axes = cut.dims.emplace_back();
-    for (sdy::AxisRefAttr axis : dimension.getAxes()) {
+  auto read = [&](ArrayRef<sdy::AxisRefAttr> refs) -> Result<Axes> {
+    Axes axes;
+    for (sdy::AxisRefAttr axis : refs) {
       if (names &&
           llvm::none_of(*names, [&](StringAttr name) { return name.getValue() == axis.getName(); }))
         continue;
@@ -166,7 +180,18 @@ Result<Cut> Pieces::cutOf(sdy::TensorShardingAttr sharding,
       else
         axes.push_back(ref);
     }
+    return axes;
+  };
+  Cut cut{mesh, {}, {}};
+  for (sdy::DimensionShardingAttr dimension : sharding.getDimShardings()) {
+    TILEWRIGHT_ASSIGN(Axes axes, read(dimension.getAxes()));
+    cut.dims.push_back(std::move(axes));
   }
+  TILEWRIGHT_ASSIGN(cut.unreduced, read(sharding.getUnreducedAxes()));
+  if (!cut.unreduced.empty() && sharding.getReduction() != sdy::Reduction::Sum)
+    return refuse(concat("what it leaves unreduced is to be combined by '",
+                         sdy::stringifyReduction(sharding.getReduction()).str(),
+                         "', not by a sum"));
   return cut;
 }
 
@@ -183,27 +208,32 @@ Result<Type> Pieces::pieceType(Type whole, const Cut &cut) const {
   return Type(type.clone(sizes));
 }
 
-Value Pieces::startOf(OpBuilder &builder, Location location, const Cut &cut, size_t dim,
-                      int64_t pieceSize) const {
+Value Pieces::placeAlong(OpBuilder &builder, Location location, const Mesh &mesh, const Axes &axes,
+                         int64_t scale) const {
   auto scalar = RankedTensorType::get({}, builder.getI32Type());
-  if (cut.along(dim).empty())
-    return stablehlo::ConstantOp::create(builder, location,
-                                         DenseElementsAttr::get(scalar, ArrayRef<int32_t>{0}));
   Value rank = stablehlo::PartitionIdOp::create(
       builder, location, RankedTensorType::get({}, builder.getIntegerType(32, /*isSigned=*/false)));
   rank = stablehlo::ConvertOp::create(builder, location, scalar, rank);
-  // Where each device's piece begins is a table, so any mesh is as simple as a straight one.
+  // A table, so any mesh is as simple as a straight one.
   SmallVector<int32_t> table;
   for (int64_t device = 0; device < partitions; ++device)
-    table.push_back(
-        static_cast<int32_t>(cut.mesh->positionAlong(cut.along(dim), device) * pieceSize));
+    table.push_back(static_cast<int32_t>(mesh.positionAlong(axes, device) * scale));
   auto tableType = RankedTensorType::get({partitions}, builder.getI32Type());
-  Value offsets = stablehlo::ConstantOp::create(
+  Value places = stablehlo::ConstantOp::create(
       builder, location, tableType, DenseElementsAttr::get(tableType, ArrayRef<int32_t>(table)));
-  Value offset = stablehlo::DynamicSliceOp::create(
-      builder, location, RankedTensorType::get({1}, builder.getI32Type()), offsets,
-      ValueRange(rank), builder.getDenseI64ArrayAttr({1}));
-  return stablehlo::ReshapeOp::create(builder, location, scalar, offset);
+  Value place = stablehlo::DynamicSliceOp::create(
+      builder, location, RankedTensorType::get({1}, builder.getI32Type()), places, ValueRange(rank),
+      builder.getDenseI64ArrayAttr({1}));
+  return stablehlo::ReshapeOp::create(builder, location, scalar, place);
+}
+
+Value Pieces::startOf(OpBuilder &builder, Location location, const Cut &cut, size_t dim,
+                      int64_t pieceSize) const {
+  if (!cut.along(dim).empty())
+    return placeAlong(builder, location, *cut.mesh, cut.along(dim), pieceSize);
+  auto scalar = RankedTensorType::get({}, builder.getI32Type());
+  return stablehlo::ConstantOp::create(builder, location,
+                                       DenseElementsAttr::get(scalar, ArrayRef<int32_t>{0}));
 }
 
 Result<Value> Pieces::take(OpBuilder &builder, Location location, Value whole,
@@ -211,15 +241,30 @@ Result<Value> Pieces::take(OpBuilder &builder, Location location, Value whole,
   if (cut.isWhole())
     return whole;
   TILEWRIGHT_ASSIGN(Type type, pieceType(whole.getType(), cut));
-  auto piece = cast<RankedTensorType>(type);
-  if (DenseElementsAttr constant; matchPattern(whole, m_Constant(&constant)) && constant.isSplat())
-    return Value(stablehlo::ConstantOp::create(builder, location, constant.resizeSplat(piece)));
-  SmallVector<Value> starts;
-  for (size_t dim = 0; dim < cut.dims.size(); ++dim)
-    starts.push_back(
-        startOf(builder, location, cut, dim, piece.getDimSize(static_cast<unsigned>(dim))));
-  return Value(stablehlo::DynamicSliceOp::create(builder, location, piece, whole, starts,
-                                                 builder.getDenseI64ArrayAttr(piece.getShape())));
+  auto pieceType = cast<RankedTensorType>(type);
+  Value piece = whole;
+  if (DenseElementsAttr constant;
+      cut.isDivided() && matchPattern(whole, m_Constant(&constant)) && constant.isSplat()) {
+    piece = stablehlo::ConstantOp::create(builder, location, constant.resizeSplat(pieceType));
+  } else if (cut.isDivided()) {
+    SmallVector<Value> starts;
+    for (size_t dim = 0; dim < cut.dims.size(); ++dim)
+      starts.push_back(
+          startOf(builder, location, cut, dim, pieceType.getDimSize(static_cast<unsigned>(dim))));
+    piece = stablehlo::DynamicSliceOp::create(builder, location, pieceType, whole, starts,
+                                              builder.getDenseI64ArrayAttr(pieceType.getShape()));
+  }
+  if (cut.unreduced.empty())
+    return piece;
+  auto scalar = RankedTensorType::get({}, builder.getI32Type());
+  Value place = placeAlong(builder, location, *cut.mesh, cut.unreduced, 1);
+  Value first = stablehlo::ConstantOp::create(builder, location,
+                                              DenseElementsAttr::get(scalar, ArrayRef<int32_t>{0}));
+  Value isFirst = stablehlo::CompareOp::create(builder, location, scalar.clone(builder.getI1Type()),
+                                               place, first, stablehlo::ComparisonDirection::EQ,
+                                               stablehlo::ComparisonTypeAttr());
+  Value nothing = stablehlo::ConstantOp::create(builder, location, zeroOf(pieceType));
+  return Value(stablehlo::SelectOp::create(builder, location, pieceType, isFirst, piece, nothing));
 }
 
 Result<Value> Pieces::join(OpBuilder &builder, Location location, Value piece, const Cut &cut) {
@@ -228,6 +273,10 @@ Result<Value> Pieces::join(OpBuilder &builder, Location location, Value piece, c
   auto type = dyn_cast<RankedTensorType>(piece.getType());
   if (!type || type.getRank() != static_cast<int64_t>(cut.dims.size()))
     return refuse("it is of another rank than its tensor");
+  if (!cut.unreduced.empty())
+    piece = allReduce(builder, location, piece, *cut.mesh, cut.unreduced, "stablehlo.add");
+  if (!cut.isDivided())
+    return piece;
   DenseIntElementsAttr groups = groupsAlong(builder, *cut.mesh, axesOf(cut));
   const int64_t width = cast<ShapedType>(groups.getType()).getDimSize(1);
 
@@ -284,28 +333,36 @@ Value Pieces::allReduce(OpBuilder &builder, Location location, Value value, cons
 }
 
 std::string Pieces::opSharding(const Cut &cut) const {
-  // Devices in the order of their pieces; those that hold the same one side by side.
+  // Devices in the order of their pieces; of one piece, those that hold the same side by side
+  // and, innermost, those that hold its summands.
   Axes axes = axesOf(cut);
-  int64_t pieces = 1;
+  const int64_t summands = countOf(cut.unreduced), pieces = countOf(axes);
   std::vector<int64_t> tiles;
-  for (size_t dim = 0; dim < cut.dims.size(); ++dim) {
+  for (size_t dim = 0; dim < cut.dims.size(); ++dim)
     tiles.push_back(cut.count(dim));
-    pieces *= cut.count(dim);
-  }
-  std::vector<std::vector<int64_t>> holders(static_cast<size_t>(pieces));
+  std::vector<std::vector<int64_t>> holders(static_cast<size_t>(pieces * summands));
   for (int64_t device = 0; device < partitions; ++device)
-    holders[static_cast<size_t>(cut.mesh->positionAlong(axes, device))].push_back(device);
+    holders[static_cast<size_t>(cut.mesh->positionAlong(axes, device) * summands +
+                                cut.mesh->positionAlong(cut.unreduced, device))]
+        .push_back(device);
+  const int64_t copies = partitions / (pieces * summands);
   std::vector<int64_t> devices;
-  for (const std::vector<int64_t> &holder : holders)
-    devices.insert(devices.end(), holder.begin(), holder.end());
-  bool isReplicated = pieces < partitions;
-  if (isReplicated)
-    tiles.push_back(partitions / pieces);
+  for (int64_t piece = 0; piece < pieces; ++piece)
+    for (int64_t copy = 0; copy < copies; ++copy)
+      for (int64_t summand = 0; summand < summands; ++summand)
+        devices.push_back(
+            holders[static_cast<size_t>(piece * summands + summand)][static_cast<size_t>(copy)]);
+  if (copies > 1)
+    tiles.push_back(copies);
+  if (summands > 1)
+    tiles.push_back(summands);
 
   std::string out = {0x08, 0x03}; // type: OTHER
   putList(out, 3, tiles);
   putList(out, 4, devices);
-  if (isReplicated)
+  if (summands > 1)
+    putList(out, 8, copies > 1 ? std::vector<int64_t>{0, 6} : std::vector<int64_t>{6}); // UNREDUCED
+  else if (copies > 1)
     out += {0x30, 0x01}; // replicate_on_last_tile_dim
   return out;
 }

@@ -25,13 +25,17 @@ bool isSame(const Axes &one, const Axes &other);
 bool overlap(const Axes &one, const Axes &other);
 int64_t countOf(const Axes &axes);
 
-/// Which axes cut each dimension of a tensor. Axes with one place are left out, parts of an axis
-/// that lie side by side are one, so that equal cuts look equal.
+/// Which axes cut each dimension of a tensor, and along which each device has a summand of it. Axes
+/// with one place are left out, parts of an axis that lie side by side are one, so that equal
+/// cuts look equal.
 struct Cut {
   std::shared_ptr<const interpret::Mesh> mesh; // nothing: whole
   std::vector<Axes> dims;                      // none: whole
+  Axes unreduced;                              // the tensor is the sum of what is along these
 
   bool isWhole() const;
+  /// Whether some dimension is cut.
+  bool isDivided() const;
   int64_t count(size_t dim) const;
   /// The axes of a dimension; none of a whole tensor.
   const Axes &along(size_t dim) const;
@@ -50,16 +54,18 @@ public:
   Pieces(mlir::ModuleOp module, int64_t partitions) : module(module), partitions(partitions) {}
 
   /// The axes of a sharding that are in `names`; all without names.
-  ///  - planOp (E2101): the mesh is not there or has other devices than the program.
+  ///  - planOp (E2101): the mesh is not there or has other devices than the program; what is
+  ///    unreduced would be reduced otherwise than by a sum.
   Result<Cut> cutOf(sdy::TensorShardingAttr sharding,
                     std::optional<llvm::ArrayRef<mlir::StringAttr>> names);
 
   /// - planOp (E2101): a dimension cannot be divided by its pieces.
   Result<mlir::Type> pieceType(mlir::Type whole, const Cut &cut) const;
-  /// This device's piece of a whole tensor.
+  /// This device's piece of a whole tensor. Of what is unreduced the first device along those axes
+  /// has all, the others zero.
   Result<mlir::Value> take(mlir::OpBuilder &builder, mlir::Location location, mlir::Value whole,
                            const Cut &cut) const;
-  /// The whole tensor, from the pieces of all devices.
+  /// The whole tensor, from the pieces and summands of all devices.
   Result<mlir::Value> join(mlir::OpBuilder &builder, mlir::Location location, mlir::Value piece,
                            const Cut &cut);
 
@@ -79,6 +85,10 @@ public:
   int64_t deviceCount() const { return partitions; }
 
 private:
+  /// `scale` times this device's place along `axes`, a scalar of i32.
+  mlir::Value placeAlong(mlir::OpBuilder &builder, mlir::Location location,
+                         const interpret::Mesh &mesh, const Axes &axes, int64_t scale) const;
+
   mlir::ModuleOp module;
   const int64_t partitions;
   llvm::DenseMap<mlir::Attribute, std::shared_ptr<const interpret::Mesh>> meshes;

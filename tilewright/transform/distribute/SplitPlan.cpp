@@ -26,7 +26,7 @@ Axes OpPlan::combinedAxes() const {
 }
 
 Cut OpPlan::cutOf(ArrayRef<int> dims) const {
-  Cut cut{mesh, std::vector<Axes>(dims.size())};
+  Cut cut{mesh, std::vector<Axes>(dims.size()), {}};
   if (mesh)
     for (auto [axes, loop] : llvm::zip_equal(cut.dims, dims))
       if (loop != SplitRule::whole)
@@ -122,15 +122,29 @@ Status SplitPlan::readManual(sdy::ManualComputationOp op) {
     }
     return Status();
   };
-  TILEWRIGHT_TRY(read(op.getInShardings().getShardings(), op.getOperandTypes(), manualInputs[op]));
-  return read(op.getOutShardings().getShardings(), op.getResultTypes(), manualResults[op]);
+  Manual &manual = manuals[op];
+  TILEWRIGHT_TRY(read(op.getInShardings().getShardings(), op.getOperandTypes(), manual.ownInputs));
+  return read(op.getOutShardings().getShardings(), op.getResultTypes(), manual.ownResults);
+}
+
+/// Whether a region around `op` is written per device along this axis.
+static bool isManual(Operation *op, StringRef axis) {
+  for (auto around = op->getParentOfType<sdy::ManualComputationOp>(); around;
+       around = around->getParentOfType<sdy::ManualComputationOp>())
+    if (llvm::any_of(around.getManualAxes(),
+                     [&](StringAttr name) { return name.getValue() == axis; }))
+      return true;
+  return false;
 }
 
 Status SplitPlan::readConstraint(sdy::ShardingConstraintOp op) {
-  // In a region that is written per device the axes around it are taken.
-  if (op->getParentOfType<sdy::ManualComputationOp>())
-    return Status();
-  TILEWRIGHT_ASSIGN(Cut cut, pieces.cutOf(op.getSharding(), std::nullopt));
+  // In a region that is written per device its axes are taken.
+  SmallVector<StringAttr> free;
+  for (sdy::DimensionShardingAttr dimension : op.getSharding().getDimShardings())
+    for (sdy::AxisRefAttr axis : dimension.getAxes())
+      if (!isManual(op, axis.getName()))
+        free.push_back(StringAttr::get(op.getContext(), axis.getName()));
+  TILEWRIGHT_ASSIGN(Cut cut, pieces.cutOf(op.getSharding(), ArrayRef<StringAttr>(free)));
   // One that does not come out even is a wish that is not followed.
   if (!cut.isWhole())
     if (Status status = pieces.pieceType(op.getInput().getType(), cut).takeStatus();
@@ -157,13 +171,8 @@ void SplitPlan::forward(Operation *op) {
     return forwardLoop(loop);
   if (isa<stablehlo::IfOp, stablehlo::CaseOp>(op))
     return forwardBranch(op);
-  if (auto manual = dyn_cast<sdy::ManualComputationOp>(op)) {
-    // What is whole for its body is a piece out here.
-    forward(manual.getBody().front());
-    for (auto [result, cut] : llvm::zip_equal(op->getResults(), manualResults[op]))
-      valueCuts[result] = cut;
-    return;
-  }
+  if (auto manual = dyn_cast<sdy::ManualComputationOp>(op))
+    return forwardManual(manual);
   if (isa<sdy::ShardingConstraintOp>(op)) {
     const Cut &in = cutOf(op->getOperand(0));
     auto found = constraints.find(op);
@@ -186,6 +195,73 @@ void SplitPlan::forward(Operation *op) {
     return;
   }
   divide(op);
+}
+
+/// `outer` with `inner` within each of its pieces.
+static Cut nested(const Cut &outer, const Cut &inner) {
+  if (!inner.isDivided())
+    return outer;
+  Cut both{inner.mesh, outer.dims, outer.unreduced};
+  both.dims.resize(inner.dims.size());
+  for (auto [axes, more] : llvm::zip_equal(both.dims, inner.dims))
+    axes.insert(axes.end(), more.begin(), more.end());
+  return both;
+}
+
+/// Whether a dimension may be divided further than its sharding says.
+static bool isOpen(sdy::TensorShardingAttr sharding, size_t dim) {
+  ArrayRef<sdy::DimensionShardingAttr> dims = sharding.getDimShardings();
+  return dim < dims.size() && !dims[dim].getIsClosed();
+}
+
+/// What is whole for the body along its own axes is a piece out here. Along the others it is
+/// divided as it comes in, and goes out as the body gives it.
+void SplitPlan::forwardManual(sdy::ManualComputationOp op) {
+  Block &body = op.getBody().front();
+  Manual &manual = manuals[op];
+  manual.inputs.clear();
+  for (auto [operand, own, sharding, argument] :
+       llvm::zip_equal(op.getTensors(), manual.ownInputs, op.getInShardings().getShardings(),
+                       body.getArguments())) {
+    const Cut &in = cutOf(operand);
+    Cut rest;
+    if (in.isDivided() && (!own.mesh || own.mesh == in.mesh)) {
+      Axes taken;
+      for (StringAttr name : op.getManualAxes())
+        if (Result<Mesh::AxisRef> axis = in.mesh->axis(name.str()); axis.isOk())
+          taken.push_back(*axis);
+      rest = Cut{in.mesh, std::vector<Axes>(in.dims.size()), {}};
+      for (size_t dim = 0; dim < in.dims.size(); ++dim) {
+        const Axes &all = in.dims[dim], &first = own.along(dim);
+        const auto given = static_cast<std::ptrdiff_t>(first.size());
+        if (isOpen(sharding, dim) && all.size() >= first.size() &&
+            isSame(first, Axes(all.begin(), all.begin() + given)))
+          for (const Mesh::AxisRef &axis : llvm::drop_begin(all, first.size())) {
+            if (overlap({axis}, taken))
+              break;
+            rest.dims[dim].push_back(axis);
+          }
+      }
+    }
+    manual.inputs.push_back(nested(own, rest));
+    valueCuts[argument] = std::move(rest);
+  }
+  forward(body);
+  for (auto [number, own] : llvm::enumerate(manual.ownResults))
+    valueCuts[op->getResult(static_cast<unsigned>(number))] =
+        nested(own, givenBy(op, static_cast<unsigned>(number)));
+}
+
+Cut SplitPlan::givenBy(sdy::ManualComputationOp op, unsigned number) const {
+  const Cut &own = manuals.find(op)->second.ownResults[number];
+  const Cut &given = cutOf(op.getBody().front().getTerminator()->getOperand(number));
+  if (!given.isDivided() || (own.mesh && own.mesh != given.mesh))
+    return Cut();
+  Cut open{given.mesh, given.dims, {}};
+  for (size_t dim = 0; dim < open.dims.size(); ++dim)
+    if (!isOpen(op.getOutShardings().getShardings()[number], dim))
+      open.dims[dim].clear();
+  return open;
 }
 
 void SplitPlan::setResults(Operation *op, const OpPlan &plan) {
@@ -314,8 +390,8 @@ Cut SplitPlan::wanted(OpOperand &operand) const {
     return plan->cutOf(plan->rule.operands[number]);
   if (isa<func::ReturnOp>(op))
     return resultCuts[number].value_or(cutOf(operand.get()));
-  if (auto found = manualInputs.find(op); found != manualInputs.end())
-    return found->second[number];
+  if (auto found = manuals.find(op); found != manuals.end())
+    return found->second.inputs[number];
   if (auto loop = dyn_cast<stablehlo::WhileOp>(op))
     return cutOf(loop.getBody().front().getArgument(number));
   if (passesOn(op))
@@ -329,6 +405,8 @@ Cut SplitPlan::wanted(OpOperand &operand) const {
                                                        : Cut();
     if (isa<stablehlo::IfOp, stablehlo::CaseOp>(parent))
       return cutOf(parent->getResult(number));
+    if (auto manual = dyn_cast<sdy::ManualComputationOp>(parent))
+      return givenBy(manual, number);
   }
   return Cut();
 }
@@ -422,7 +500,7 @@ void SplitPlan::remark(int64_t devices) const {
     const Cut to = wanted(operand);
     const Cut lost = from.within(from.commonWith(to));
     size_t dim = 0;
-    while (lost.along(dim).empty())
+    while (lost.isDivided() && lost.along(dim).empty())
       ++dim;
     const OpPlan *plan = find(op);
     const bool isWhole = !plan || !plan->isDivided();
@@ -430,7 +508,9 @@ void SplitPlan::remark(int64_t devices) const {
                                   ? std::string("its operand")
                                   : concat("its operand ", operand.getOperandNumber());
     std::string reason = concat(which, " is divided along dimension ", dim);
-    if (!plan)
+    if (!lost.isDivided())
+      reason = concat(which, " is a sum that has not been taken");
+    else if (!plan)
       reason += ", and there is no rule how it is computed in pieces";
     else if (plan->rule.operands[operand.getOperandNumber()][dim] == SplitRule::whole)
       reason += concat(", which it ", plan->rule.why.str());

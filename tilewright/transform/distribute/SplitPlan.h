@@ -58,6 +58,10 @@ private:
   Status readShardings();
   Status readManual(sdy::ManualComputationOp op);
   Status readConstraint(sdy::ShardingConstraintOp op);
+  /// What a body gets besides: divisions of its operands along axes that it does not write itself.
+  void forwardManual(sdy::ManualComputationOp op);
+  /// How a value that a body gives is divided along such axes.
+  Cut givenBy(sdy::ManualComputationOp op, unsigned number) const;
 
   void forward(mlir::Block &block);
   void forward(mlir::Operation *op);
@@ -74,7 +78,11 @@ private:
   mlir::func::FuncOp main;
   Pieces &pieces;
   std::vector<std::optional<Cut>> resultCuts;
-  llvm::DenseMap<mlir::Operation *, std::vector<Cut>> manualInputs, manualResults;
+  /// What a region that is written per device says itself, and with what is divided besides.
+  struct Manual {
+    std::vector<Cut> ownInputs, ownResults, inputs;
+  };
+  llvm::DenseMap<mlir::Operation *, Manual> manuals;
   /// What a constraint says; nothing of a dimension: whatever comes in.
   struct Constraint {
     Cut cut;

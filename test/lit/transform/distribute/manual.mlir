@@ -98,3 +98,31 @@ module @nested attributes {mhlo.num_partitions = 4 : i32} {
     return %0 : tensor<8x8xf32>
   }
 }
+
+// -----
+
+/// Along axes that it is not written for, an open dimension is computed in the pieces that come in,
+/// and a collective gets the whole of what it needs.
+
+// CHECK-LABEL: module @other_axes
+//       CHECK:   func.func public @main(%[[X:.*]]: tensor<2x4xf32> {{.*}}) -> (tensor<2x4xf32> {exec.sharding = {{.*}}}, tensor<4x4xf32> {exec.sharding = {{.*}}})
+//  CHECK-NEXT:   %[[M:.*]] = stablehlo.multiply %[[X]], %[[X]] : tensor<2x4xf32>
+//       CHECK:   "stablehlo.all_gather"({{.*}}) {{.*}}replica_groups = dense<{{\[\[}}0, 2], [1, 3]]>
+//       CHECK:   %[[S:.*]] = "stablehlo.all_reduce"({{.*}}) {{.*}}replica_groups = dense<{{\[\[}}0, 1], [2, 3]]>
+//       CHECK:   return %[[M]], %[[S]]
+module @other_axes attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=2, "y"=2]>
+  func.func public @main(%x: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+    %0:2 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{?}, {"y", ?}]>]
+        out_shardings=[<@mesh, [{?}, {"y", ?}]>, <@mesh, [{?}, {"y", ?}]>] manual_axes={"y"} (%p: tensor<4x4xf32>) {
+      %m = stablehlo.multiply %p, %p : tensor<4x4xf32>
+      %s = "stablehlo.all_reduce"(%m) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, use_global_device_ids}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %2 = stablehlo.add %a, %b : tensor<f32>
+        stablehlo.return %2 : tensor<f32>
+      }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+      sdy.return %m, %s : tensor<4x4xf32>, tensor<4x4xf32>
+    } : (tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+    return %0#0, %0#1 : tensor<4x8xf32>, tensor<4x8xf32>
+  }
+}
