@@ -127,6 +127,56 @@ np.testing.assert_allclose(y, np.maximum(x @ w, 0) @ v, rtol=1e-4, atol=1e-5)
     )
 
 
+LAYERS = """
+def check(f, *arguments, divided):
+    f = jax.jit(f)
+    placed = [jax.device_put(a, on("b") if i in divided else on()) for i, a in enumerate(arguments)]
+    for one, many in zip(jax.tree.leaves(f(*arguments)), jax.tree.leaves(f(*placed))):
+        np.testing.assert_allclose(one, many, rtol=2e-5, atol=1e-5)
+
+def gradient(f, *arguments):
+    check(jax.value_and_grad(f), *arguments, divided=range(1, len(arguments)))
+
+x, w, labels = normal(16, 10), normal(10, 10), rng.integers(0, 10, 16)
+gradient(lambda w, x, y: -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(x @ w), y[:, None], 1)), w, x, labels)
+gradient(lambda w, x: jnp.sum(jax.nn.gelu(x @ w, approximate=False)), w, x)
+
+def attention(w, x):
+    q = (x @ w).reshape(16, 5, 2, 4)
+    scores = jnp.where(jnp.tril(jnp.ones((5, 5), bool)), jnp.einsum("bihd,bjhd->bhij", q, q), -1e9)
+    return jnp.sum(jnp.einsum("bhij,bjhd->bihd", jax.nn.softmax(scores), q).reshape(16, 5, 8) ** 2)
+gradient(attention, normal(8, 8) / 4, normal(16, 5, 8))
+
+def batch_norm(w, x):
+    h = x @ w
+    return jnp.sum(((h - h.mean(0)) / jnp.sqrt(h.var(0) + 1e-5)) ** 3)
+gradient(batch_norm, w, x)
+
+def dropout(w, x):
+    return jnp.sum(jnp.where(jax.random.bernoulli(jax.random.PRNGKey(3), 0.5, x.shape), x, 0) @ w)
+gradient(dropout, w, x)
+
+def pooled(k, x):
+    h = jax.nn.relu(jax.lax.conv_general_dilated(x, k, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")))
+    return jnp.sum(jax.lax.reduce_window(h, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID") ** 2)
+gradient(pooled, normal(3, 3, 2, 4) / 4, normal(16, 8, 8, 2))
+
+# Layers in a loop, computed again for the gradient.
+deep = jax.checkpoint(lambda h, w: (jnp.tanh(h @ w), None))
+gradient(lambda w, x: jnp.sum(jax.lax.scan(deep, x, w)[0] ** 2), normal(3, 10, 10), x)
+check(lambda x: (jnp.argmax(x, -1), jnp.cumsum(x, 1), jnp.sort(x, 1), jnp.sum(jnp.fft.fft(x, axis=1), 0)), x, divided=[0])
+"""
+
+
+def test_layers_are_divided_without_a_gather(script):
+    said = script(
+        LOUD + SETUP + LAYERS + "print('well')",
+        TILEWRIGHT_RUNTIME_DEVICES="8",
+        TILEWRIGHT_COMPILE_REMARKS="distribute",
+    )
+    assert "well" in said and "distribute:" not in said, said
+
+
 def test_what_is_computed_whole_is_said(script, tmp_path):
     said = script(
         LOUD

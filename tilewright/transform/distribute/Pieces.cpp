@@ -18,7 +18,7 @@ namespace {
 
 using interpret::Mesh;
 
-Status refuse(std::string why) {
+Status refuse(const std::string &why) {
   return Status(Error::planOp, concat("a sharding cannot be followed: ", why));
 }
 

@@ -189,6 +189,11 @@ void SplitPlan::forward(Operation *op) {
     valueCuts[op->getResult(0)] = std::move(cut);
     return;
   }
+  if (passesOn(op)) {
+    for (auto [operand, result] : llvm::zip_equal(op->getOperands(), op->getResults()))
+      valueCuts[result] = Cut(cutOf(operand));
+    return;
+  }
   divide(op);
 }
 
@@ -389,6 +394,8 @@ Cut SplitPlan::wanted(OpOperand &operand) const {
     return found->second.inputs[number];
   if (auto loop = dyn_cast<stablehlo::WhileOp>(op))
     return cutOf(loop.getBody().front().getArgument(number));
+  if (passesOn(op))
+    return cutOf(op->getResult(number));
   if (isa<sdy::ShardingConstraintOp>(op))
     return cutOf(op->use_empty() ? operand.get() : op->getResult(0));
   if (op->hasTrait<OpTrait::IsTerminator>()) {
@@ -413,7 +420,22 @@ void SplitPlan::backward(Block &block) {
         backward(region.front());
     else if (plans.contains(&op))
       refine(&op);
+    else if (passesOn(&op))
+      for (auto [operand, result] : llvm::zip_equal(op.getOperands(), op.getResults()))
+        if (std::optional<Cut> all = wantedByAll(result); all && all->refines(cutOf(operand)))
+          valueCuts[result] = std::move(*all);
   }
+}
+
+std::optional<Cut> SplitPlan::wantedByAll(Value value) const {
+  std::optional<Cut> all;
+  for (OpOperand &use : value.getUses()) {
+    Cut cut = wanted(use);
+    if (all && !(*all == cut))
+      return std::nullopt;
+    all = std::move(cut);
+  }
+  return all;
 }
 
 void SplitPlan::refine(Operation *op) {
@@ -421,15 +443,13 @@ void SplitPlan::refine(Operation *op) {
   OpPlan finer = plan;
   bool changes = false;
   for (auto [result, dims] : llvm::zip_equal(op->getResults(), plan.rule.results)) {
-    std::optional<Cut> all;
-    for (OpOperand &use : result.getUses()) {
-      Cut cut = wanted(use);
-      if (all && !(*all == cut))
-        return;
-      all = std::move(cut);
-    }
+    if (result.use_empty())
+      continue;
+    std::optional<Cut> all = wantedByAll(result);
+    if (!all)
+      return;
     const Cut &now = cutOf(result);
-    if (!all || *all == now)
+    if (*all == now)
       continue;
     if (!all->refines(now) || (finer.mesh && finer.mesh != all->mesh))
       return;

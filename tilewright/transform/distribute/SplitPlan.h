@@ -69,6 +69,8 @@ private:
   void forwardBranch(mlir::Operation *op);
   void divide(mlir::Operation *op);
   void backward(mlir::Block &block);
+  /// What every use of a value needs, if that is the same; nothing if there is none.
+  std::optional<Cut> wantedByAll(mlir::Value value) const;
   /// Divides an op further, if all who use its results want that and nothing has to be gathered.
   void refine(mlir::Operation *op);
   void setResults(mlir::Operation *op, const OpPlan &plan);

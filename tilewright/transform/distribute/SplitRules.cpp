@@ -17,6 +17,9 @@
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <algorithm>
+#include <complex>
+
 using namespace mlir;
 
 namespace tilewright::distribute {
@@ -187,7 +190,14 @@ bool isNeutral(Value value, StringRef combine) {
   if (isa<FloatType>(constant.getElementType()))
     return neutral ? constant.getSplatValue<APFloat>().isExactlyValue(1)
                    : constant.getSplatValue<APFloat>().isZero();
-  if (constant.getElementType().isInteger(1) || isa<ComplexType>(constant.getElementType()))
+  if (auto type = dyn_cast<ComplexType>(constant.getElementType())) {
+    if (!isa<FloatType>(type.getElementType()))
+      return false;
+    auto value = constant.getSplatValue<std::complex<APFloat>>();
+    return value.imag().isZero() &&
+           (neutral ? value.real().isExactlyValue(1) : value.real().isZero());
+  }
+  if (constant.getElementType().isInteger(1))
     return false;
   return constant.getSplatValue<APInt>() == static_cast<uint64_t>(neutral);
 }
@@ -334,15 +344,6 @@ SplitRule scatterRule(stablehlo::ScatterOp op) {
   return rule;
 }
 
-/// Each result is the operand of its number.
-SplitRule passingOn(Operation *op) {
-  SplitRule rule = emptyRule(op);
-  for (auto [operand, result] : llvm::zip_equal(rule.operands, rule.results))
-    for (auto [from, into] : llvm::zip_equal(operand, result))
-      from = into = rule.loops++;
-  return rule;
-}
-
 func::FuncOp decompositionOf(stablehlo::CompositeOp op) {
   return SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, op.getDecompositionAttr());
 }
@@ -397,6 +398,18 @@ bool isPlainTensor(Type type) {
 
 } // namespace
 
+bool passesOn(Operation *op) {
+  if (isa<stablehlo::OptimizationBarrierOp>(op))
+    return true;
+  auto call = dyn_cast<stablehlo::CustomCallOp>(op);
+  if (!call || call->getOperandTypes() != call->getResultTypes())
+    return false;
+  StringRef target = call.getCallTargetName();
+  return target == "Sharding" || target == "LayoutConstraint" ||
+         target == "annotate_device_placement" || target == "MoveToHost" ||
+         target == "MoveToDevice";
+}
+
 std::optional<SplitRule> splitRuleOf(Operation *op) {
   if (op->getNumResults() == 0 || !llvm::all_of(op->getOperandTypes(), isPlainTensor) ||
       !llvm::all_of(op->getResultTypes(), isPlainTensor))
@@ -415,17 +428,6 @@ std::optional<SplitRule> splitRuleOf(Operation *op) {
           return std::nullopt;
         return elementwise(op);
       })
-      .Case([](stablehlo::CustomCallOp op) -> Rule {
-        // These tell somebody something and pass their operands on; simplify drops them.
-        StringRef target = op.getCallTargetName();
-        if (op->getOperandTypes() != op->getResultTypes() ||
-            (target != "Sharding" && target != "LayoutConstraint" &&
-             target != "annotate_device_placement" && target != "MoveToHost" &&
-             target != "MoveToDevice"))
-          return std::nullopt;
-        return passingOn(op);
-      })
-      .Case([](stablehlo::OptimizationBarrierOp op) { return passingOn(op); })
       .Case([](stablehlo::BitcastConvertOp op) -> Rule {
         const int64_t rank =
             std::min(shapeOf(op.getOperand()).size(), shapeOf(op.getResult()).size());

@@ -3,6 +3,9 @@
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_SPLITRULES_H
 
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
 
 #include <optional>
 
@@ -29,6 +32,10 @@ struct SplitRule {
 
   bool isCombined(int loop) const { return llvm::is_contained(combined, loop); }
 };
+
+/// Whether each result of an op is its operand of that number, however that is divided: barriers,
+/// and calls that only tell somebody something, which simplify drops.
+bool passesOn(mlir::Operation *op);
 
 /// Nothing for an op that has to be computed whole.
 std::optional<SplitRule> splitRuleOf(mlir::Operation *op);

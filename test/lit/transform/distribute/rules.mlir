@@ -244,3 +244,22 @@ module @composite attributes {mhlo.num_partitions = 4 : i32} {
     return %1 : tensor<8xf32>
   }
 }
+
+// -----
+
+/// A barrier passes on values that are divided alike and otherwise, each as it is; what is whole
+/// before it and used in pieces behind it is cut before it.
+
+// CHECK-LABEL: module @barrier
+//       CHECK:   stablehlo.optimization_barrier {{.*}} : tensor<2x6xf32>, tensor<6x2xf32>, tensor<2xf32>
+//   CHECK-NOT:   all_gather
+module @barrier attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["b"=4]>
+  func.func public @main(%x: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}, {}]>}, %w: tensor<8xf32>) -> (tensor<8x6xf32>, tensor<6x8xf32>) {
+    %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<8x6xf32>) -> tensor<6x8xf32>
+    %0:3 = stablehlo.optimization_barrier %x, %t, %w : tensor<8x6xf32>, tensor<6x8xf32>, tensor<8xf32>
+    %b = stablehlo.broadcast_in_dim %0#2, dims = [1] : (tensor<8xf32>) -> tensor<6x8xf32>
+    %1 = stablehlo.add %0#1, %b : tensor<6x8xf32>
+    return %0#0, %1 : tensor<8x6xf32>, tensor<6x8xf32>
+  }
+}
