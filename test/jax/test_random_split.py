@@ -56,8 +56,11 @@ class Cut:
         return f"{{sdy.sharding = #sdy.sharding<@mesh, [{', '.join(dims)}]>}}"
 
 
-def draw_cut(rng, mesh, shape, chance):
+def draw_cut(rng, mesh, shape, chance, is_batch=False):
     cut = Cut(mesh, [[] for _ in shape])
+    if is_batch and shape and shape[0] % int(np.prod(mesh)) == 0:
+        cut.dims[0] = list(range(len(mesh)))
+        return cut
     for axis in rng.sample(range(len(mesh)), len(mesh)):
         if shape and rng.random() < chance:
             dim = rng.randrange(len(shape))
@@ -114,7 +117,9 @@ class Case:
         """The program of one device, as a line for a batch; words if that failed."""
         devices = int(np.prod(mesh))
         self.mesh, name = mesh, f"{self.name}-{devices}"
-        cuts = [draw_cut(self.rng, mesh, a.shape, 0.8) for a in self.arguments]
+        # Half of them as a batch: then most ops meet operands that are divided alike.
+        is_batch = self.rng.random() < 0.5
+        cuts = [draw_cut(self.rng, mesh, a.shape, 0.8, is_batch) for a in self.arguments]
         self.results = [draw_cut(self.rng, mesh, spec.shape, 0.3) for spec in self.program.outputs]
         whole = self.folder / f"{name}.whole.mlir"
         whole.write_text(with_shardings(self.text, mesh, cuts, self.results))

@@ -29,12 +29,13 @@ def status_name(code):
 
 @pytest.fixture(scope="module")
 def test_texts():
-    """The text of every file that is a test: beside the code, or under test/ except these pages' own test."""
+    """The text of every file that is a test: beside the code, in a folder test/ there, or under test/ except these pages' own test."""
     own = tree.ROOT / "test/repository"
     return [
         path.read_text(encoding="utf-8")
         for path in tree.files(".cpp", ".py", ".mlir")
-        if (path.stem.endswith("Test") or tree.name(path).startswith("test/")) and own not in path.parents
+        if (path.stem.endswith("Test") or path.parent.name == "test" or tree.name(path).startswith("test/"))
+        and own not in path.parents
     ]
 
 

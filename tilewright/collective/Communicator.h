@@ -109,6 +109,10 @@ public:
   virtual ~Engine() = default;
   /// Cheap, and asks nobody: a run is made of its ranks' calls alone.
   virtual Result<std::unique_ptr<Communicator>> join(const Seat &seat) = 0;
+  /// Fails for good, as if a rank had: somebody else knows that one will not come. Does not wait
+  /// for those in a collective, who end with this reason at once. Nothing to do for an engine whose
+  /// ranks are all in this process.
+  virtual void revoke(const std::string &why) {}
 };
 
 } // namespace tilewright::collective

@@ -15,6 +15,12 @@ Descriptor::~Descriptor() {
     close(number);
 }
 
+void Descriptor::reset(int other) {
+  if (number >= 0)
+    close(number);
+  number = other;
+}
+
 bool awaitEvent(int descriptor, short events, Deadline deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
       deadline - std::chrono::steady_clock::now());

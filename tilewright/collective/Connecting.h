@@ -18,6 +18,7 @@ public:
   Descriptor &operator=(const Descriptor &) = delete;
   int get() const { return number; }
   int release() { return std::exchange(number, -1); }
+  void reset(int other); // closes what it had
 
 private:
   int number;

@@ -2,6 +2,7 @@
 
 #include "tilewright/collective/hosts/HostsEngine.h"
 #include "tilewright/collective/plan/Agree.h"
+#include "tilewright/collective/record/Folder.h"
 #include "tilewright/collective/shm/ShmEngine.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
@@ -18,19 +19,21 @@ namespace {
 /// What a process writes about itself. Who changes what processes say to each other changes the
 /// first line.
 struct Note {
-  static constexpr std::string_view magic = "tilewright-process-1";
-  std::string host, kind;
+  static constexpr std::string_view magic = "tilewright-process-2";
+  std::string host, kind, instance;
   int64_t processes = 0, devices = 0;
 
   std::string write() const {
-    return concat(magic, "\n", host, "\n", kind, "\n", processes, "\n", devices, "\n");
+    return concat(magic, "\n", host, "\n", kind, "\n", instance, "\n", processes, "\n", devices,
+                  "\n");
   }
   static std::optional<Note> read(const std::string &text) {
     std::istringstream lines(text);
     std::string first;
     Note note;
     if (!std::getline(lines, first) || first != magic || !std::getline(lines, note.host) ||
-        !std::getline(lines, note.kind) || !(lines >> note.processes >> note.devices))
+        !std::getline(lines, note.kind) || !std::getline(lines, note.instance) ||
+        !(lines >> note.processes >> note.devices))
       return std::nullopt;
     return note;
   }
@@ -40,7 +43,8 @@ struct Note {
 
 Status Processes::hear(std::vector<std::string> &hosts) {
   const auto key = [&](int64_t process) { return concat(self.job, "/process/", process); };
-  const Note own{collective::hosts::nameOfThisHost(), self.kind, self.processes, self.devices};
+  const Note own{collective::hosts::nameOfThisHost(), self.kind, collective::record::newJobName(),
+                 self.processes, self.devices};
   TILEWRIGHT_TRY(store->put(key(self.process), own.write()));
   const Deadline deadline = collective::after(self.patience);
   for (int64_t process = 0; process < self.processes; ++process) {
@@ -64,6 +68,8 @@ Status Processes::hear(std::vector<std::string> &hosts) {
                            note->kind, "' and is one of ", note->processes, " processes, process ",
                            self.process, " has ", own.devices, " of kind '", own.kind,
                            "' and is one of ", own.processes, "; start all in the same way"));
+    if (process == 0)
+      instance = note->instance;
     hosts.push_back(note->host);
     devices.push_back(note->devices);
     processOfDevice.insert(processOfDevice.end(), static_cast<size_t>(note->devices), process);
@@ -82,11 +88,29 @@ Status Processes::connect(const std::vector<std::string> &hosts) {
     collective::shm::ShmEngine::Options options;
     options.patience = options.connectPatience = self.patience;
     TILEWRIGHT_ASSIGN(engine, collective::shm::ShmEngine::connect(membership, *store, options));
-    return Status();
+    return record("shm");
   }
   collective::hosts::HostsEngine::Options options;
   options.patience = options.connectPatience = self.patience;
   TILEWRIGHT_ASSIGN(engine, collective::hosts::HostsEngine::connect(membership, *store, options));
+  return record("hosts");
+}
+
+Status Processes::record(const char *engineName) {
+  collective::record::Recorder::Options options;
+  options.job = instance;
+  options.process = self.process;
+  options.processes = self.processes;
+  options.jobRanks = static_cast<int64_t>(processOfDevice.size());
+  options.ranks.clear();
+  for (size_t device = 0; device < processOfDevice.size(); ++device)
+    if (processOfDevice[device] == self.process)
+      options.ranks.push_back(static_cast<int64_t>(device));
+  options.entries = self.flightRecorderEntries;
+  TILEWRIGHT_ASSIGN(recorder, collective::record::openRecorder(self.flightRecorder, options));
+  if (recorder)
+    engine = std::make_unique<collective::record::RecordedEngine>(std::move(engine), recorder,
+                                                                  engineName);
   return Status();
 }
 

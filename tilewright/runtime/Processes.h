@@ -5,6 +5,7 @@
 #include "tilewright/collective/Communicator.h"
 #include "tilewright/collective/KeyValueStore.h"
 #include "tilewright/collective/plan/CommPlan.h"
+#include "tilewright/collective/record/RecordedEngine.h"
 
 #include <map>
 #include <memory>
@@ -29,6 +30,8 @@ public:
     std::string kind;               // of its devices
     int64_t devices = 1;
     std::chrono::seconds patience{120}; // for whoever does not come, here and later
+    std::string flightRecorder = "off"; // as the options of these names
+    int64_t flightRecorderEntries = 16384;
   };
   /// Tells the others, hears from all and connects the devices: memory between processes of one
   /// host, connections between hosts.
@@ -38,6 +41,8 @@ public:
                                                  std::shared_ptr<collective::KeyValueStore> store);
 
   int64_t count() const { return self.processes; }
+  /// What collectives are noted in; null if there is none.
+  const std::shared_ptr<collective::record::Recorder> &flightRecorder() const { return recorder; }
   int64_t devicesOf(int64_t process) const { return devices[static_cast<size_t>(process)]; }
 
   /// All processes of `ids` have the same plan for them, or none gets an Ok. Each of them loads its
@@ -55,11 +60,14 @@ private:
       : self(offer), store(std::move(store)) {}
   Status hear(std::vector<std::string> &hosts);
   Status connect(const std::vector<std::string> &hosts);
+  Status record(const char *engineName);
 
   const Offer self;
   const std::shared_ptr<collective::KeyValueStore> store;
   std::vector<int64_t> devices; // by process
   std::vector<int64_t> processOfDevice;
+  std::string instance; // of the job: the same for all its processes, and for no other job
+  std::shared_ptr<collective::record::Recorder> recorder;
   std::unique_ptr<collective::Engine> engine;
 
   std::mutex mutex;

@@ -1,8 +1,11 @@
 #include "tilewright/collective/hosts/HostsEngine.h"
+#include "tilewright/collective/messages/Exchange.h"
 #include "tilewright/collective/shm/ShmHost.h"
-#include "tilewright/collective/tcp/Exchange.h"
+#include "tilewright/collective/tcp/Mesh.h"
+#include "tilewright/collective/ucx/UcxEngine.h"
 #include "tilewright/support/Concat.h"
 
+#include <filesystem>
 #include <fstream>
 #include <sched.h>
 #include <sys/stat.h>
@@ -42,7 +45,7 @@ public:
   FailureBox failure, meshFailure;
   std::vector<std::string> hostOfRank;
   std::shared_ptr<shm::Host> host;
-  std::unique_ptr<tcp::Mesh> mesh;
+  std::unique_ptr<messages::Messages> mesh;
   std::map<int64_t, std::unique_ptr<Driver>> drivers;
   std::unique_ptr<Helper> helper;
 };
@@ -89,7 +92,7 @@ public:
         Turn &part = parts[step] = turn;
         part.call = &calls[step];
         part.site = turn.site + step;
-        current = step == 1 ? tcp::makeExchange(*job.mesh, *lanes[1], part)
+        current = step == 1 ? messages::makeExchange(*job.mesh, *lanes[1], part)
                             : shm::makeShmOperation(*job.host, *lanes[step], part);
       }
       TILEWRIGHT_ASSIGN(const bool isDone, current->advance());
@@ -177,7 +180,7 @@ private:
       lane.data = divide(lane);
     if (!isSplit)
       return std::make_unique<Placed>(
-          tcp::makeExchange(*job.mesh, static_cast<SplitLane &>(*lane.data).flat, turn), true,
+          messages::makeExchange(*job.mesh, static_cast<SplitLane &>(*lane.data).flat, turn), true,
           isOnWire);
     return std::make_unique<SplitAllReduce>(job, lane, turn, isOnWire);
   }
@@ -274,6 +277,13 @@ private:
 
 } // namespace
 
+/// Whether this host has a network card that UCX can use better than the kernel.
+static bool hasRdma() {
+  std::error_code ignored;
+  return std::filesystem::directory_iterator("/sys/class/infiniband", ignored) !=
+         std::filesystem::directory_iterator();
+}
+
 Result<std::shared_ptr<HostsEngine::Job>> HostsEngine::Job::create(const Membership &membership,
                                                                    KeyValueStore &store,
                                                                    const Options &options) {
@@ -281,7 +291,13 @@ Result<std::shared_ptr<HostsEngine::Job>> HostsEngine::Job::create(const Members
   auto key = [&](int64_t process) {
     return concat(membership.job, "/host/", membership.epoch, "/", process);
   };
-  TILEWRIGHT_TRY(store.put(key(membership.process), options.host));
+  // A process that could use UCX may not do so alone, so all say what they can.
+  static constexpr std::string_view canUcx = " ucx";
+  const bool offersUcx =
+      options.between == Between::ucx ||
+      (options.between == Between::best && hasRdma() && ucx::isAvailable().isOk());
+  TILEWRIGHT_TRY(store.put(key(membership.process), concat(options.host, offersUcx ? canUcx : "")));
+  bool isUcx = true;
   auto job = std::make_shared<Job>(membership, options);
   std::map<int64_t, std::string> hostOf;
   for (int64_t process : membership.processes()) {
@@ -291,6 +307,10 @@ Result<std::shared_ptr<HostsEngine::Job>> HostsEngine::Job::create(const Members
                     concat("process ", membership.process, " waited for ranks ",
                            listed(membership.ranksOf(process)),
                            " to come: ", std::move(name).takeStatus().message()));
+    if (name->ends_with(canUcx))
+      name->resize(name->size() - canUcx.size());
+    else
+      isUcx = false;
     hostOf[process] = *std::move(name);
   }
   Membership here = membership;
@@ -305,9 +325,15 @@ Result<std::shared_ptr<HostsEngine::Job>> HostsEngine::Job::create(const Members
   inside.patience = options.patience;
   inside.connectPatience = options.connectPatience;
   TILEWRIGHT_ASSIGN(job->host, shm::Host::create(here, store, inside));
-  TILEWRIGHT_ASSIGN(job->mesh, tcp::Mesh::connect(membership, store,
-                                                  {options.address, options.connectPatience},
-                                                  job->meshFailure));
+  if (isUcx) {
+    ucx::UcxEngine::Options outside;
+    outside.connectPatience = options.connectPatience;
+    TILEWRIGHT_ASSIGN(job->mesh, ucx::connectFabric(membership, store, outside, job->meshFailure));
+  } else {
+    TILEWRIGHT_ASSIGN(job->mesh, tcp::Mesh::connect(membership, store,
+                                                    {options.address, options.connectPatience},
+                                                    job->meshFailure));
+  }
   for (int64_t rank : membership.ranksOf(membership.process))
     job->drivers[rank] = std::make_unique<HostsDriver>(*job, rank);
   job->helper = std::make_unique<Helper>(
@@ -323,8 +349,9 @@ Result<std::shared_ptr<HostsEngine::Job>> HostsEngine::Job::create(const Members
 
 HostsEngine::HostsEngine(std::shared_ptr<Job> job) : job(std::move(job)) {}
 HostsEngine::~HostsEngine() = default;
+void HostsEngine::revoke(const std::string &why) { job->fail(why); }
 shm::Arena &HostsEngine::arena() { return *job->host->arena; }
-tcp::Traffic HostsEngine::traffic() { return job->mesh->traffic(); }
+messages::Traffic HostsEngine::traffic() { return job->mesh->traffic(); }
 
 Result<std::unique_ptr<HostsEngine>>
 HostsEngine::connect(const Membership &membership, KeyValueStore &store, const Options &options) {

@@ -34,6 +34,7 @@ public:
   ~ShmEngine() override;
 
   Result<std::unique_ptr<Communicator>> join(const Seat &seat) override;
+  void revoke(const std::string &why) override;
   /// Of this process.
   Arena &arena();
   /// For engines that are made of several.

@@ -155,6 +155,7 @@ bool Host::hasLeft(int64_t rank) const {
 
 ShmEngine::ShmEngine(std::shared_ptr<Host> host) : host(std::move(host)) {}
 ShmEngine::~ShmEngine() = default;
+void ShmEngine::revoke(const std::string &why) { host->fail(why); }
 Arena &ShmEngine::arena() { return *host->arena; }
 Driver &ShmEngine::driver(int64_t rank) { return *host->drivers.at(rank); }
 

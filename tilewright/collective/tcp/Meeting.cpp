@@ -1,14 +1,12 @@
 // How the processes of a job find each other and connect.
+#include "tilewright/collective/Address.h"
 #include "tilewright/collective/Connecting.h"
 #include "tilewright/collective/tcp/Mesh.h"
 #include "tilewright/support/Concat.h"
 
-#include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -60,42 +58,6 @@ bool receiveAll(int socket, Hello &hello, Deadline deadline) {
   return hello.magic == Hello::right;
 }
 
-/// An address of this host that others may reach: not loopback, if there is one.
-std::string addressOfThisHost() {
-  ifaddrs *all = nullptr;
-  std::string found = "127.0.0.1";
-  if (getifaddrs(&all) != 0)
-    return found;
-  for (ifaddrs *each = all; each; each = each->ifa_next)
-    if (each->ifa_addr && each->ifa_addr->sa_family == AF_INET && (each->ifa_flags & IFF_UP) &&
-        !(each->ifa_flags & IFF_LOOPBACK)) {
-      char text[INET_ADDRSTRLEN];
-      inet_ntop(AF_INET, &reinterpret_cast<sockaddr_in *>(each->ifa_addr)->sin_addr, text,
-                sizeof text);
-      found = text;
-      break;
-    }
-  freeifaddrs(all);
-  return found;
-}
-
-struct Address {
-  sockaddr_storage storage = {};
-  socklen_t length = 0;
-};
-std::optional<Address> parse(const std::string &host, const std::string &port) {
-  addrinfo hints = {}, *found = nullptr;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  if (getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0 || !found)
-    return std::nullopt;
-  Address address;
-  address.length = found->ai_addrlen;
-  std::memcpy(&address.storage, found->ai_addr, found->ai_addrlen);
-  freeaddrinfo(found);
-  return address;
-}
-
 void prepare(int socket) {
   const int on = 1, bytes = 4 << 20;
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -134,7 +96,7 @@ private:
 
 Status Meeting::listen() {
   const std::string host = options.address.empty() ? addressOfThisHost() : options.address;
-  std::optional<Address> address = parse(host, "0");
+  std::optional<Address> address = parseAddress(host, "0");
   if (!address)
     return Status(Error::ranksNotConnected, concat("'", host, "' is not the number of an address"));
   listening = ::socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -175,7 +137,7 @@ Status Meeting::connectTo(Mesh::Link &link) {
   Hello hello;
   parts >> host >> port >> hello.secret;
   link.address = concat(host, ":", port);
-  std::optional<Address> address = parse(host, port);
+  std::optional<Address> address = parseAddress(host, port);
   if (!address || !parts)
     return Status(Error::ranksNotConnected,
                   concat("'", value, "' under '", key, "' is not an address"));
@@ -280,7 +242,6 @@ Result<std::unique_ptr<Mesh>> Mesh::connect(const Membership &membership, KeyVal
   epoll_event event = {};
   event.events = EPOLLIN;
   epoll_ctl(mesh->poller, EPOLL_CTL_ADD, mesh->bell, &event);
-  mesh->leftRuns.assign(membership.processOfRank.size(), -1);
   for (int64_t process : membership.processes())
     if (process != membership.process) {
       mesh->links.push_back(std::make_unique<Link>());

@@ -20,7 +20,7 @@ static constexpr size_t fewLinks = 4;
 
 Mesh::~Mesh() {
   if (!failure.isSet())
-    tellAll(Header::goodbye, 0, "");
+    sayGoodbye();
   flushFor(200ms);
   std::lock_guard lock(mutex);
   // A connection that is closed with bytes unread takes back what it has not sent.
@@ -63,66 +63,27 @@ void Mesh::lose(Link &link, std::string_view why) {
   link.isGone = true;
   epoll_ctl(poller, EPOLL_CTL_DEL, link.socket, nullptr);
   shutdown(link.socket, SHUT_WR); // so that the other need not wait for us
-  if (!link.hasSaidGoodbye)
-    failure.set(concat(membership.ranksText(link.process), " died: the connection to process ",
-                       link.process, " at ", link.address, " has ended (", why, ")"));
+  Messages::lose(link.process, link.address, why);
 }
 
-bool Mesh::isFitting(Expected &expected, const Header &header) {
-  if (header.site == expected.site && header.offset <= expected.bytes &&
-      header.bytes <= expected.bytes - header.offset)
-    return true;
-  expected.text.assign(header.text, strnlen(header.text, sizeof header.text));
-  expected.isDifferent.store(true, std::memory_order_release);
-  return false;
-}
-
-void Mesh::count(Expected &expected, size_t bytes) {
-  expected.received.fetch_add(bytes, std::memory_order_release);
-}
-
-void Mesh::expect(Expected &expected) {
-  std::lock_guard lock(mutex);
-  expectations[expected.key] = &expected;
-  auto found = early.find(expected.key);
-  if (found != early.end()) {
-    for (const Parked &parked : found->second)
-      if (isFitting(expected, parked.header)) {
-        if (!parked.bytes.empty())
-          std::memcpy(expected.to + parked.header.offset, parked.bytes.data(), parked.bytes.size());
-        count(expected, std::max<size_t>(parked.bytes.size(), expected.bytes == 0 ? 1 : 0));
-      }
-    early.erase(found);
-  }
-  // One that is being read right now finds its place.
+/// One that is being read right now finds its place.
+void Mesh::adopt(Expected &expected) {
   for (auto &link : links)
-    if (link->isInside && !link->expected && link->header.type == Header::data &&
-        link->header.key == expected.key && isFitting(expected, link->header)) {
-      const size_t have = link->parked.size() - link->left;
-      if (have > 0)
-        std::memcpy(expected.to + link->header.offset, link->parked.data(), have);
-      link->to = expected.to + link->header.offset + have;
-      link->expected = &expected;
-      count(expected, have);
-      link->parked.clear();
+    if (link->isInside && meets(link->message, expected, link->have()))
+      link->to = link->message.begin() + link->have();
+}
+
+/// Only after a failure: the rest goes nowhere.
+void Mesh::abandon(Expected &expected) {
+  for (auto &link : links)
+    if (link->message.expected == &expected) {
+      link->message.expected = nullptr;
+      link->message.parked.assign(link->message.header.bytes, std::byte());
+      link->to = link->message.parked.data() + link->have();
     }
 }
 
-void Mesh::forget(Expected &expected) {
-  std::lock_guard lock(mutex);
-  auto found = expectations.find(expected.key);
-  if (found != expectations.end() && found->second == &expected)
-    expectations.erase(found);
-  for (auto &link : links)
-    if (link->expected == &expected) { // only after a failure: the rest goes nowhere
-      link->expected = nullptr;
-      link->parked.assign(link->header.bytes, std::byte());
-      link->to = link->parked.data() + (link->header.bytes - link->left);
-    }
-}
-
-void Mesh::forget(Sent &sent) {
-  std::lock_guard lock(mutex);
+void Mesh::withdraw(Sent &sent) {
   for (auto &link : links)
     for (auto it = link->queue.begin(); it != link->queue.end();) {
       Outgoing &message = *it;
@@ -142,31 +103,20 @@ void Mesh::forget(Sent &sent) {
     }
 }
 
-void Mesh::send(const Key &key, uint64_t site, std::string_view text, uint64_t offset,
-                std::span<const std::byte> bytes, Sent &sent) {
-  std::lock_guard lock(mutex);
-  Header header;
-  header.key = key;
-  header.site = site;
-  header.offset = offset;
-  header.bytes = bytes.size();
-  std::memcpy(header.text, text.data(), std::min(text.size(), sizeof header.text - 1));
-  const int64_t process = membership.processOfRank[static_cast<size_t>(key.to)];
-  if (process == membership.process) { // another rank of this process
-    auto found = expectations.find(key);
-    if (found == expectations.end())
-      early[key].push_back({header, {bytes.begin(), bytes.end()}});
-    else if (isFitting(*found->second, header)) {
-      if (!bytes.empty())
-        std::memcpy(found->second->to + offset, bytes.data(), bytes.size());
-      count(*found->second, std::max<size_t>(bytes.size(), found->second->bytes == 0 ? 1 : 0));
-    }
-    sent.bytes.fetch_add(bytes.size(), std::memory_order_release);
-    wake();
-    return;
-  }
+void Mesh::post(int64_t process, const Header &header, std::span<const std::byte> bytes,
+                Sent *sent) {
   Link &link = *linkOf.at(process);
-  link.queue.push_back({header, bytes.data(), {}, 0, bytes.empty() ? nullptr : &sent});
+  if (link.isGone)
+    return;
+  Outgoing &message = link.queue.emplace_back();
+  message.header = header;
+  message.data = bytes.data();
+  if (sent && !bytes.empty()) {
+    message.sent = sent;
+  } else {
+    message.owned.assign(bytes.begin(), bytes.end());
+    message.data = message.owned.data();
+  }
   flush(link);
 }
 
@@ -225,51 +175,9 @@ void Mesh::flush(Link &link) {
   }
 }
 
-void Mesh::beginMessage(Link &link) {
-  link.isInside = true;
-  link.left = link.header.bytes;
-  link.expected = nullptr;
-  link.parked.clear();
-  if (link.header.type == Header::data) {
-    auto found = expectations.find(link.header.key);
-    if (found != expectations.end() && isFitting(*found->second, link.header)) {
-      link.expected = found->second;
-      link.to = link.expected->to + link.header.offset;
-    }
-  }
-  if (!link.expected) {
-    link.parked.resize(link.header.bytes);
-    link.to = link.parked.data();
-  }
-}
-
 void Mesh::endMessage(Link &link) {
   link.isInside = false;
-  const Header &header = link.header;
-  switch (header.type) {
-  case Header::data:
-    if (!link.expected) {
-      auto found = expectations.find(header.key); // it did not fit
-      if (found == expectations.end())
-        early[header.key].push_back({header, std::move(link.parked)});
-    } else if (link.expected->bytes == 0) {
-      count(*link.expected, 1);
-    }
-    break;
-  case Header::aborted:
-    failure.set(std::string(reinterpret_cast<const char *>(link.parked.data()), header.bytes));
-    break;
-  case Header::leftRun:
-    if (header.key.from >= 0 && static_cast<size_t>(header.key.from) < leftRuns.size())
-      leftRuns[static_cast<size_t>(header.key.from)] =
-          std::max(leftRuns[static_cast<size_t>(header.key.from)],
-                   static_cast<int64_t>(header.key.sequence));
-    break;
-  case Header::goodbye:
-    link.hasSaidGoodbye = true;
-    break;
-  }
-  link.expected = nullptr;
+  end(link.message);
 }
 
 /// Takes messages, and parts of them, out of what was read.
@@ -279,12 +187,15 @@ void Mesh::consume(Link &link) {
     if (!link.isInside) {
       if (have < sizeof(Header))
         break;
-      std::memcpy(&link.header, &link.buffer[link.begin], sizeof(Header));
+      Header header;
+      std::memcpy(&header, &link.buffer[link.begin], sizeof(Header));
       link.begin += sizeof(Header);
-      // Nobody sends more at once than it has memory for; whoever says so is not one of us.
-      if (link.header.magic != Header::right || link.header.bytes > (uint64_t(1) << 40))
+      if (!header.isRight())
         return lose(link, "what came is not a message");
-      beginMessage(link);
+      begin(link.message, header);
+      link.isInside = true;
+      link.left = header.bytes;
+      link.to = link.message.begin();
     }
     const size_t now = std::min(link.left, link.end - link.begin);
     if (now > 0) {
@@ -292,8 +203,7 @@ void Mesh::consume(Link &link) {
       link.begin += now;
       link.to += now;
       link.left -= now;
-      if (link.expected)
-        count(*link.expected, now);
+      count(link.message, now);
     }
     if (link.left > 0)
       break;
@@ -316,19 +226,18 @@ void Mesh::drain(Link &link) {
     std::byte *to = isDirect ? link.to : link.buffer.data() + link.end;
     const size_t room =
         isDirect ? std::min<size_t>(link.left, 512 << 10) : link.buffer.size() - link.end;
-    const ssize_t count = recv(link.socket, to, room, MSG_DONTWAIT);
-    if (count < 0 && errno == EINTR)
+    const ssize_t got = recv(link.socket, to, room, MSG_DONTWAIT);
+    if (got < 0 && errno == EINTR)
       continue;
-    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
       return;
-    if (count <= 0)
-      return lose(link, count == 0 ? "its end was closed" : std::strerror(errno));
-    const auto bytes = static_cast<size_t>(count);
+    if (got <= 0)
+      return lose(link, got == 0 ? "its end was closed" : std::strerror(errno));
+    const auto bytes = static_cast<size_t>(got);
     if (isDirect) {
       link.to += bytes;
       link.left -= bytes;
-      if (link.expected)
-        this->count(*link.expected, bytes);
+      count(link.message, bytes);
       if (link.left == 0)
         endMessage(link);
       return; // whoever waits may begin with it
@@ -374,22 +283,6 @@ void Mesh::wake() {
   (void)!write(bell, &one, sizeof one);
 }
 
-void Mesh::tellAll(Header::Type type, int64_t number, std::string_view text) {
-  std::lock_guard lock(mutex);
-  for (auto &link : links) {
-    if (link->isGone || link->socket < 0)
-      continue;
-    Outgoing &message = link->queue.emplace_back();
-    message.header.type = type;
-    message.header.key.from = static_cast<int32_t>(number);
-    message.header.bytes = text.size();
-    const auto *bytes = reinterpret_cast<const std::byte *>(text.data());
-    message.owned.assign(bytes, bytes + text.size());
-    message.data = message.owned.data();
-    flush(*link);
-  }
-}
-
 void Mesh::flushFor(std::chrono::milliseconds longest) {
   const Deadline deadline = after(longest);
   while (std::chrono::steady_clock::now() < deadline) {
@@ -407,53 +300,6 @@ void Mesh::flushFor(std::chrono::milliseconds longest) {
     // The other may wait for us to read before it reads itself.
     progress(1ms);
   }
-}
-
-void Mesh::fail(std::string text) {
-  failure.set(std::move(text));
-  passOnFailure();
-}
-
-/// The first failure that is known here, once; also one that came from others, because whoever
-/// hears next that this process has left should know why.
-void Mesh::passOnFailure() {
-  if (hasToldFailure.exchange(true))
-    return;
-  tellAll(Header::aborted, 0, failure.text());
-  flushFor(50ms);
-  wake();
-}
-
-void Mesh::leaveRun(int64_t rank, int64_t run) {
-  if (failure.isSet())
-    passOnFailure();
-  std::lock_guard lock(mutex);
-  leftRuns[static_cast<size_t>(rank)] = std::max(leftRuns[static_cast<size_t>(rank)], run);
-  for (auto &link : links)
-    if (!link->isGone) {
-      Outgoing &message = link->queue.emplace_back();
-      message.header.type = Header::leftRun;
-      message.header.key.from = static_cast<int32_t>(rank);
-      message.header.key.sequence = static_cast<uint64_t>(run);
-      flush(*link);
-    }
-  wake();
-}
-
-int64_t Mesh::leftRunOf(int64_t rank) {
-  std::lock_guard lock(mutex);
-  return leftRuns[static_cast<size_t>(rank)];
-}
-
-bool Mesh::hasSaidGoodbye(int64_t rank) {
-  std::lock_guard lock(mutex);
-  auto found = linkOf.find(membership.processOfRank[static_cast<size_t>(rank)]);
-  return found != linkOf.end() && found->second->hasSaidGoodbye;
-}
-
-Traffic Mesh::traffic() {
-  std::lock_guard lock(mutex);
-  return sentBytes;
 }
 
 } // namespace tilewright::collective::tcp

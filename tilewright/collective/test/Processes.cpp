@@ -68,6 +68,8 @@ void Processes::start(const Body &body) {
 
 void Processes::signal(size_t child, int number) { kill(children[child].pid, number); }
 
+void Processes::removeStore() { std::filesystem::remove_all(directory); }
+
 bool Processes::read(Child &child, int milliseconds) {
   pollfd poll = {child.pipe, POLLIN, 0};
   if (::poll(&poll, 1, milliseconds) != 1)

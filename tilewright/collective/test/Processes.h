@@ -33,6 +33,8 @@ public:
   using Body = std::function<Status(KeyValueStore &, Report &)>;
   void start(const Body &body);
   void signal(size_t child, int number);
+  /// Takes the key-value store away, as when its coordinator dies.
+  void removeStore();
   /// Waits until the child has said a line with this text; when it was read.
   Deadline awaitText(size_t child, const std::string &text);
   /// Waits for the end of a child: empty if its function succeeded, else what was wrong.

@@ -213,10 +213,11 @@ private:
 
   Status add(const CollectiveStartStep &step) {
     plan.hasCollectives = true;
-    Collective collective{&step, typesOf(step.operands), typesOf(step.results), {}};
+    Collective collective{&step, typesOf(step.operands),          typesOf(step.results),
+                          {},    concat(step.kind, ".", step.id), plan.steps[current]->location};
     TILEWRIGHT_ASSIGN(collective.bodies, bodiesNamed(step.bodies));
     const auto index = static_cast<uint32_t>(plan.collectives.size());
-    plan.collectives.push_back(collective);
+    plan.collectives.push_back(std::move(collective));
     collectives[step.id] = index;
     emit(Op::collectiveStart, step.operands, step.results).index = index;
     return Status();

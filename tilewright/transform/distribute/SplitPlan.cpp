@@ -146,8 +146,12 @@ Status SplitPlan::readConstraint(sdy::ShardingConstraintOp op) {
         free.push_back(StringAttr::get(op.getContext(), axis.getName()));
   TILEWRIGHT_ASSIGN(Cut cut, pieces.cutOf(op.getSharding(), ArrayRef<StringAttr>(free)));
   // One that does not come out even is a wish that is not followed.
-  if (!cut.isWhole() && !pieces.pieceType(op.getInput().getType(), cut).isOk())
-    return Status();
+  if (!cut.isWhole())
+    if (Status status = pieces.pieceType(op.getInput().getType(), cut).takeStatus();
+        !status.isOk()) {
+      unfollowed.push_back({op, status.message()});
+      return Status();
+    }
   Constraint &constraint = constraints[op];
   constraint.cut = std::move(cut);
   for (sdy::DimensionShardingAttr dimension : op.getSharding().getDimShardings())
@@ -466,6 +470,11 @@ void SplitPlan::refine(Operation *op) {
 void SplitPlan::remark(int64_t devices) const {
   if (!main->getContext()->getRemarkEngine())
     return;
+  auto opts = remark::RemarkOpts::name("distribute").category("distribute");
+  for (const auto &[op, reason] : unfollowed)
+    remark::missed(op->getLoc(), opts)
+        << remark::add("{0}", "sdy.sharding_constraint divides nothing")
+        << remark::reason("{0}", reason);
   auto say = [&](Operation *op, OpOperand &operand) {
     const Cut &from = cutOf(operand.get());
     const Cut to = wanted(operand);
@@ -489,7 +498,6 @@ void SplitPlan::remark(int64_t devices) const {
       reason += concat(", and ", plan->uneven);
     else
       reason += ", by axes that divide another of its dimensions";
-    auto opts = remark::RemarkOpts::name("distribute").category("distribute");
     auto remark = isWhole ? remark::missed(op->getLoc(), opts) : remark::passed(op->getLoc(), opts);
     const std::string name = op->getName().getStringRef().str();
     remark << remark::add("{0}", isWhole ? concat(name, " is computed whole on each of ", devices,

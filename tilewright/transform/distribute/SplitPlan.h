@@ -8,7 +8,6 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/DenseSet.h"
 
 namespace tilewright::distribute {
 
@@ -88,7 +87,8 @@ private:
     std::vector<bool> isOpen;
   };
   llvm::DenseMap<mlir::Operation *, Constraint> constraints;
-  llvm::DenseMap<mlir::Value, Cut> valueCuts; // what is not here is whole
+  std::vector<std::pair<mlir::Operation *, std::string>> unfollowed; // and why
+  llvm::DenseMap<mlir::Value, Cut> valueCuts;                        // what is not here is whole
   llvm::DenseMap<mlir::Operation *, OpPlan> plans;
 };
 

@@ -334,7 +334,8 @@ SplitRule scatterRule(stablehlo::ScatterOp op) {
   return rule;
 }
 
-SplitRule barrierRule(stablehlo::OptimizationBarrierOp op) {
+/// Each result is the operand of its number.
+SplitRule passingOn(Operation *op) {
   SplitRule rule = emptyRule(op);
   for (auto [operand, result] : llvm::zip_equal(rule.operands, rule.results))
     for (auto [from, into] : llvm::zip_equal(operand, result))
@@ -414,7 +415,17 @@ std::optional<SplitRule> splitRuleOf(Operation *op) {
           return std::nullopt;
         return elementwise(op);
       })
-      .Case([](stablehlo::OptimizationBarrierOp op) { return barrierRule(op); })
+      .Case([](stablehlo::CustomCallOp op) -> Rule {
+        // These tell somebody something and pass their operands on; simplify drops them.
+        StringRef target = op.getCallTargetName();
+        if (op->getOperandTypes() != op->getResultTypes() ||
+            (target != "Sharding" && target != "LayoutConstraint" &&
+             target != "annotate_device_placement" && target != "MoveToHost" &&
+             target != "MoveToDevice"))
+          return std::nullopt;
+        return passingOn(op);
+      })
+      .Case([](stablehlo::OptimizationBarrierOp op) { return passingOn(op); })
       .Case([](stablehlo::BitcastConvertOp op) -> Rule {
         const int64_t rank =
             std::min(shapeOf(op.getOperand()).size(), shapeOf(op.getResult()).size());

@@ -1,4 +1,4 @@
-#include "tilewright/collective/tcp/Exchange.h"
+#include "tilewright/collective/messages/Exchange.h"
 #include "tilewright/collective/Move.h"
 #include "tilewright/support/Concat.h"
 
@@ -6,7 +6,7 @@
 #include <functional>
 #include <numeric>
 
-namespace tilewright::collective::tcp {
+namespace tilewright::collective::messages {
 
 namespace {
 
@@ -39,18 +39,18 @@ struct Piece {
   }
 };
 
-/// What all operations over the mesh have: messages to and from the members, and an end of their
+/// What all operations by messages have: messages to and from the members, and an end of their
 /// memory when they are given up.
-class MeshOperation : public Operation {
+class MessageOperation : public Operation {
 public:
-  MeshOperation(Mesh &mesh, Lane &lane, const Turn &turn)
-      : mesh(mesh), lane(lane), turn(turn), call(*turn.call), number(lane.sequence++),
+  MessageOperation(Messages &messages, Lane &lane, const Turn &turn)
+      : messages(messages), lane(lane), turn(turn), call(*turn.call), number(lane.sequence++),
         members(lane.members.size()), mine(lane.mine) {}
-  ~MeshOperation() override {
+  ~MessageOperation() override {
     for (const std::unique_ptr<Expected> &each : expected)
-      mesh.forget(*each);
+      messages.forget(*each);
     if (!hasLeft())
-      mesh.forget(sent);
+      messages.forget(sent);
   }
   bool isMissing(size_t member) const override {
     for (const std::unique_ptr<Expected> &each : expected)
@@ -67,14 +67,14 @@ protected:
     fresh.site = turn.site;
     fresh.to = to;
     fresh.bytes = bytes;
-    mesh.expect(fresh);
+    messages.expect(fresh);
     return fresh;
   }
   void send(size_t member, uint32_t phase, uint64_t offset, const std::byte *from, size_t bytes) {
     toSend += bytes;
-    mesh.send({lane.id, number, static_cast<int32_t>(lane.members[mine]),
-               static_cast<int32_t>(lane.members[member]), phase},
-              turn.site, turn.text, offset, {from, bytes}, sent);
+    messages.send({lane.id, number, static_cast<int32_t>(lane.members[mine]),
+                   static_cast<int32_t>(lane.members[member]), phase},
+                  turn.site, turn.text, offset, {from, bytes}, sent);
   }
   /// Somebody came with something else.
   Status sameCalls() const {
@@ -89,7 +89,7 @@ protected:
   }
   bool hasLeft() const { return sent.bytes.load(std::memory_order_acquire) >= toSend; }
 
-  Mesh &mesh;
+  Messages &messages;
   Lane &lane;
   const Turn &turn;
   const Call &call;
@@ -102,7 +102,7 @@ protected:
 
 /// Memory that a lane keeps from one collective to the next, because new memory costs more than
 /// what is done with it.
-class MeshLane final : public LaneData {
+class Staging final : public LaneData {
 public:
   std::byte *staging(size_t bytes) {
     if (bytes > size) {
@@ -118,10 +118,10 @@ private:
 };
 
 /// One tensor is reduced by an operation: block by block, as it comes.
-class StreamingAllReduce final : public MeshOperation {
+class StreamingAllReduce final : public MessageOperation {
 public:
-  StreamingAllReduce(Mesh &mesh, Lane &lane, const Turn &turn)
-      : MeshOperation(mesh, lane, turn), tensor(call.tensors[0]),
+  StreamingAllReduce(Messages &messages, Lane &lane, const Turn &turn)
+      : MessageOperation(messages, lane, turn), tensor(call.tensors[0]),
         isSplit(turn.bytes > (members > 2 ? mostWhole : mostOfAPair)) {
     share = shareOfMember(mine);
     expectOperands();
@@ -158,8 +158,8 @@ private:
     operands.resize(members);
     const bool isInPlace = tensor.in == tensor.out;
     if (!lane.data)
-      lane.data = std::make_unique<MeshLane>();
-    std::byte *free = static_cast<MeshLane &>(*lane.data).staging((members - 1) * share.bytes);
+      lane.data = std::make_unique<Staging>();
+    std::byte *free = static_cast<Staging &>(*lane.data).staging((members - 1) * share.bytes);
     bool isOutFree = !isInPlace;
     for (size_t m = 0; share.bytes > 0 && m < members; ++m) {
       if (m == mine) {
@@ -219,9 +219,10 @@ private:
 };
 
 /// Everything else: parts are packed, exchanged, and put where they belong.
-class Exchange final : public MeshOperation {
+class Exchange final : public MessageOperation {
 public:
-  Exchange(Mesh &mesh, Lane &lane, const Turn &turn) : MeshOperation(mesh, lane, turn) {
+  Exchange(Messages &messages, Lane &lane, const Turn &turn)
+      : MessageOperation(messages, lane, turn) {
     switch (call.kind) {
     case Kind::broadcast:
       oneWay(mine == 0 ? std::nullopt : std::optional<size_t>(0), mine == 0);
@@ -454,11 +455,11 @@ private:
 
 } // namespace
 
-std::unique_ptr<Operation> makeExchange(Mesh &mesh, Lane &lane, const Turn &turn) {
+std::unique_ptr<Operation> makeExchange(Messages &messages, Lane &lane, const Turn &turn) {
   const Call &call = *turn.call;
   if (call.kind == Kind::allReduce && call.tensors.size() == 1 && turn.combine && turn.bytes > 0)
-    return std::make_unique<StreamingAllReduce>(mesh, lane, turn);
-  return std::make_unique<Exchange>(mesh, lane, turn);
+    return std::make_unique<StreamingAllReduce>(messages, lane, turn);
+  return std::make_unique<Exchange>(messages, lane, turn);
 }
 
-} // namespace tilewright::collective::tcp
+} // namespace tilewright::collective::messages

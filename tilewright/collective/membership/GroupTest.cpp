@@ -1,0 +1,210 @@
+#include "tilewright/collective/membership/Group.h"
+#include "tilewright/collective/test/Processes.h"
+#include "tilewright/support/Concat.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+
+namespace tilewright::collective::membership {
+namespace {
+
+using namespace std::chrono_literals;
+using test::Census;
+using test::slowness;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// Processes that are threads of this one: what they tell each other is the same.
+class Groups {
+public:
+  explicit Groups(int64_t count, std::vector<std::string> hosts = {}) {
+    std::vector<std::future<Result<std::unique_ptr<Group>>>> meetings;
+    for (int64_t process = 0; process < count; ++process)
+      meetings.push_back(std::async(std::launch::async, [&, process] {
+        return Group::meet(offerOf(process, count, hosts), store, after(20s));
+      }));
+    for (auto &meeting : meetings) {
+      Result<std::unique_ptr<Group>> group = meeting.get();
+      EXPECT_TRUE(group.isOk()) << std::move(group).takeStatus().toString();
+      all.push_back(group.isOk() ? *std::move(group) : nullptr);
+    }
+  }
+  static Group::Offer offerOf(int64_t process, int64_t count, std::vector<std::string> hosts = {}) {
+    Group::Offer offer;
+    offer.process = process;
+    for (int64_t other = 0; other < count; ++other)
+      offer.processes.push_back(other);
+    offer.address = "127.0.0.1";
+    if (!hosts.empty())
+      offer.host = hosts[static_cast<size_t>(process)];
+    return offer;
+  }
+  MemoryKeyValueStore store;
+  std::vector<std::unique_ptr<Group>> all;
+};
+
+TEST(Group, AllMeetInTheFirstView) {
+  Groups groups(5);
+  for (auto &group : groups.all) {
+    EXPECT_EQ(group->view().epoch, 0U);
+    EXPECT_THAT(group->view().members, ElementsAre(0, 1, 2, 3, 4));
+    EXPECT_TRUE(group->status().isOk());
+    EXPECT_EQ(group->whyOver(0), std::nullopt);
+  }
+}
+
+TEST(Group, OneProcessIsAGroup) {
+  Groups groups(1);
+  EXPECT_THAT(groups.all[0]->view().members, ElementsAre(0));
+  groups.all[0]->revoke(0, Reason::of(0, "tried"));
+  Result<View> view = groups.all[0]->agree(0, after(10s));
+  ASSERT_TRUE(view.isOk());
+  EXPECT_EQ(view->epoch, 1U);
+}
+
+TEST(Group, WhoeverRevokesTellsAllAndAllGoOn) {
+  Groups groups(4);
+  groups.all[2]->revoke(0, {2, 2, "'all_reduce.3'", "train.py:41", "out of memory"});
+  for (auto &group : groups.all) {
+    Result<View> view = group->agree(0, after(10s));
+    ASSERT_TRUE(view.isOk()) << std::move(view).takeStatus().toString();
+    EXPECT_EQ(view->epoch, 1U);
+    EXPECT_THAT(view->members, ElementsAre(0, 1, 2, 3));
+    EXPECT_EQ(group->whyOver(0)->toString(),
+              "process 2, rank 2 in 'all_reduce.3' at train.py:41: out of memory");
+  }
+}
+
+TEST(Group, WhoLeavesIsOutAndEvenOneGoesOnAlone) {
+  Groups groups(3);
+  groups.all[0].reset();
+  for (size_t i : {1, 2}) {
+    Result<View> view = groups.all[i]->agree(0, after(10s));
+    ASSERT_TRUE(view.isOk()) << std::move(view).takeStatus().toString();
+    EXPECT_THAT(view->members, ElementsAre(1, 2));
+    EXPECT_THAT(groups.all[i]->whyOver(0)->toString(), HasSubstr("process 0"));
+  }
+  groups.all[1].reset();
+  Result<View> view = groups.all[2]->agree(1, after(10s));
+  ASSERT_TRUE(view.isOk()) << std::move(view).takeStatus().toString();
+  EXPECT_THAT(view->members, ElementsAre(2));
+}
+
+TEST(Group, WhoIsSuspectedIsToldThatItIsOut) {
+  Groups groups(3);
+  groups.all[1]->suspect(0, 2, "its sums are wrong");
+  for (size_t i : {0, 1}) {
+    Result<View> view = groups.all[i]->agree(0, after(10s));
+    ASSERT_TRUE(view.isOk()) << std::move(view).takeStatus().toString();
+    EXPECT_THAT(view->members, ElementsAre(0, 1));
+    EXPECT_EQ(groups.all[i]->whyOver(0)->toString(), "process 2: its sums are wrong");
+  }
+  Status status = groups.all[2]->agree(0, after(10s)).takeStatus();
+  EXPECT_EQ(status.error(), Error::rankFenced);
+  EXPECT_THAT(status.message(), HasSubstr("go on with epoch 1"));
+  EXPECT_EQ(groups.all[2]->status().error(), Error::rankFenced);
+}
+
+/// Whoever leaves in good order says so, so that between hosts it counts as an end, too.
+TEST(Group, WhoLeavesLeavesNoDoubtBetweenHosts) {
+  Groups groups(2, {"a", "b"});
+  groups.all[0].reset();
+  Result<View> view = groups.all[1]->agree(0, after(10s));
+  ASSERT_TRUE(view.isOk()) << std::move(view).takeStatus().toString();
+  EXPECT_THAT(view->members, ElementsAre(1));
+}
+
+TEST(Group, AnEpochThatNobodyEndedHasNoSuccessor) {
+  Groups groups(2);
+  Status status = groups.all[0]->agree(0, after(10ms)).takeStatus();
+  EXPECT_EQ(status.error(), Error::groupUnsettled);
+  EXPECT_THAT(status.message(), HasSubstr("the epoch has not ended"));
+}
+
+TEST(Group, AnOldEpochCannotBeRevokedAgain) {
+  Groups groups(2);
+  groups.all[0]->revoke(0, Reason::of(0, "once"));
+  ASSERT_TRUE(groups.all[1]->agree(0, after(10s)).isOk());
+  ASSERT_TRUE(groups.all[0]->agree(0, after(10s)).isOk());
+  groups.all[1]->revoke(0, Reason::of(1, "late"));
+  groups.all[1]->suspect(0, 0, "late");
+  std::this_thread::sleep_for(100ms);
+  EXPECT_EQ(groups.all[0]->view().epoch, 1U);
+  EXPECT_EQ(groups.all[1]->view().epoch, 1U);
+}
+
+TEST(Group, AWatchIsCalledOnceWithTheReason) {
+  Groups groups(2);
+  std::promise<std::string> heard;
+  auto watch = groups.all[1]->watch(0, [&](const Reason &why) { heard.set_value(why.toString()); });
+  std::atomic<int> unwanted = 0;
+  groups.all[1]->watch(0, [&](const Reason &) { ++unwanted; }).reset();
+  groups.all[0]->revoke(0, Reason::of(0, "enough"));
+  EXPECT_EQ(heard.get_future().get(), "process 0: enough");
+  ASSERT_TRUE(groups.all[1]->agree(0, after(10s)).isOk());
+  EXPECT_EQ(unwanted, 0);
+  // Who comes late is called at once.
+  int late = 0;
+  auto second = groups.all[1]->watch(0, [&](const Reason &) { ++late; });
+  EXPECT_EQ(late, 1);
+}
+
+TEST(Group, NotesReachAllMembersUntilTheEpochIsOver) {
+  Groups groups(3);
+  auto writer = groups.all[0]->store(0), reader = groups.all[2]->store(0);
+  ASSERT_TRUE(writer->put("job/address/0", "here").isOk());
+  Result<std::string> note = reader->get("job/address/0", after(10s));
+  ASSERT_TRUE(note.isOk()) << std::move(note).takeStatus().toString();
+  EXPECT_EQ(*note, "here");
+  EXPECT_EQ(*reader->tryGet("job/address/1"), std::nullopt);
+  EXPECT_EQ(reader->get("job/address/1", after(10ms)).takeStatus().code(), Code::deadlineExceeded);
+
+  auto waiting = std::async(std::launch::async,
+                            [&] { return reader->get("job/address/1", after(20s)).takeStatus(); });
+  groups.all[1].reset();
+  Status status = waiting.get();
+  EXPECT_EQ(status.error(), Error::epochOver);
+  EXPECT_THAT(status.message(), HasSubstr("'job/address/1' was waited for: process 1"));
+  EXPECT_EQ(writer->put("job/address/1", "late").error(), Error::epochOver);
+  ASSERT_TRUE(groups.all[0]->agree(0, after(10s)).isOk());
+  ASSERT_TRUE(groups.all[2]->agree(0, after(10s)).isOk());
+  // What was written in the old epoch is not seen in the new one.
+  EXPECT_EQ(*groups.all[2]->store(1)->tryGet("job/address/0"), std::nullopt);
+  ASSERT_TRUE(groups.all[0]->store(1)->put("job/address/0", "there").isOk());
+  EXPECT_EQ(*groups.all[2]->store(1)->get("job/address/0", after(10s)), "there");
+}
+
+TEST(Group, WhoDoesNotComeIsNamed) {
+  MemoryKeyValueStore store;
+  Status status = Group::meet(Groups::offerOf(1, 3), store, after(50ms)).takeStatus();
+  EXPECT_EQ(status.error(), Error::ranksNotConnected);
+  EXPECT_THAT(status.message(), HasSubstr("process 0 has not come in time"));
+  status = Group::meet(Groups::offerOf(0, 3), store, after(50ms)).takeStatus();
+  EXPECT_EQ(status.error(), Error::ranksNotConnected);
+  EXPECT_THAT(status.message(), HasSubstr("processes [1, 2] have not come in time"));
+}
+
+/// A process that is started again finds the addresses of the others, and is not let in.
+TEST(Group, WhoComesAgainIsFenced) {
+  Groups groups(2);
+  Status status = Group::meet(Groups::offerOf(1, 2), groups.store, after(20s)).takeStatus();
+  EXPECT_EQ(status.error(), Error::rankFenced);
+  EXPECT_THAT(status.message(), HasSubstr("must join anew"));
+  EXPECT_EQ(groups.all[0]->view().epoch, 0U); // nobody was disturbed
+}
+
+TEST(Group, LeavesNothingBehind) {
+  const Census before = Census::take();
+  for (int round = 0; round < 50; ++round) {
+    Groups groups(3);
+    groups.all[static_cast<size_t>(round % 3)].reset();
+  }
+  const Census later = Census::take();
+  EXPECT_EQ(later.descriptors, before.descriptors);
+  EXPECT_EQ(later.threads, before.threads);
+}
+
+} // namespace
+} // namespace tilewright::collective::membership

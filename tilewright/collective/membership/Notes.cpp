@@ -1,0 +1,85 @@
+#include "tilewright/collective/membership/Notes.h"
+#include "tilewright/collective/membership/Bytes.h"
+#include "tilewright/support/Concat.h"
+
+namespace tilewright::collective::membership {
+
+void Notes::put(uint64_t epoch, std::string key, std::string value) {
+  {
+    std::lock_guard lock(mutex);
+    if (epoch < next)
+      return;
+    values[epoch].insert_or_assign(std::move(key), std::move(value));
+  }
+  changed.notify_all();
+}
+
+Status Notes::over(uint64_t epoch, std::string_view key) const {
+  return Status(Error::epochOver,
+                concat("epoch ", epoch, " is over, while '", key,
+                       "' was waited for: ", epoch + 1 == next ? why : "the others have gone on"));
+}
+
+Status Notes::check(uint64_t epoch, std::string_view key) {
+  std::lock_guard lock(mutex);
+  return epoch < next ? over(epoch, key) : Status();
+}
+
+Result<std::optional<std::string>> Notes::tryGet(uint64_t epoch, std::string_view key) {
+  std::lock_guard lock(mutex);
+  if (epoch < next)
+    return over(epoch, key);
+  const auto &all = values[epoch];
+  const auto found = all.find(key);
+  return found == all.end() ? std::nullopt : std::optional(found->second);
+}
+
+Result<std::string> Notes::get(uint64_t epoch, std::string_view key, Deadline deadline) {
+  std::unique_lock lock(mutex);
+  std::optional<std::string> found;
+  changed.wait_until(lock, deadline, [&] {
+    if (epoch < next)
+      return true;
+    const auto &all = values[epoch];
+    if (const auto place = all.find(key); place != all.end())
+      found = place->second;
+    return found.has_value();
+  });
+  if (found)
+    return *std::move(found);
+  if (epoch < next)
+    return over(epoch, key);
+  return Status(Code::deadlineExceeded,
+                concat("nobody wrote '", key, "' in epoch ", epoch, " in time"));
+}
+
+void Notes::end(uint64_t epoch, const Reason &reason) {
+  {
+    std::lock_guard lock(mutex);
+    if (epoch < next)
+      return;
+    next = epoch + 1;
+    why = reason.toString();
+    values.erase(values.begin(), values.lower_bound(next));
+  }
+  changed.notify_all();
+}
+
+std::vector<std::byte> encodeNote(uint64_t epoch, std::string_view key, std::string_view value) {
+  Writer writer;
+  writer.number(epoch);
+  writer.text(key);
+  writer.text(value);
+  return std::move(writer.bytes);
+}
+
+std::optional<Note> decodeNote(std::span<const std::byte> bytes) {
+  Reader reader(bytes);
+  Note note;
+  note.epoch = reader.number<uint64_t>();
+  note.key = reader.text();
+  note.value = reader.text();
+  return reader.isOk && reader.left() == 0 ? std::optional(std::move(note)) : std::nullopt;
+}
+
+} // namespace tilewright::collective::membership
