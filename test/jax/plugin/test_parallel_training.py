@@ -1,4 +1,4 @@
-"""A transformer on a 2 x 2 grid of processes, data by model parallel, learns what it learns on one device.
+"""A transformer on a 2 x 2 grid, data by model parallel, learns what it learns on one device: 4 processes of a device, 2 of two.
 
     pytest test/jax/plugin/test_parallel_training.py --training-steps 100
 
@@ -26,11 +26,12 @@ BOUND = 1e-5
 SECONDS = 600
 
 
-def start(python, platform, *arguments, log):
+def start(python, platform, *arguments, log, devices=1):
     """As a user would: nothing of the source tree but the script itself."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("JAX_", "TILEWRIGHT_", "PYTHON"))}
-    return subprocess.Popen([python, SCRIPT, *map(str, arguments)], env=kept | {"JAX_PLATFORMS": platform},
-                            stdout=log.open("w"), stderr=log.with_suffix(".err").open("w"))
+    kept |= {"JAX_PLATFORMS": platform, "JAX_NUM_CPU_DEVICES": str(devices)}
+    return subprocess.Popen([python, SCRIPT, *map(str, arguments)], env=kept, stdout=log.open("w"),
+                            stderr=log.with_suffix(".err").open("w"))
 
 
 def losses_of(processes, logs):
@@ -53,27 +54,36 @@ def alone(python, folder, platform, *arguments):
     return losses_of([start(python, platform, *arguments, log=log)], [log])[0]
 
 
-def test_a_grid_of_processes_learns_as_one_device(installed, tmp_path, pytestconfig):
+@pytest.fixture(scope="session")
+def on_one_device(installed, tmp_path_factory, pytestconfig):
+    """Ours, jaxlib's, and jaxlib's in f64."""
+    steps = pytestconfig.getoption("--training-steps")
+    folder = tmp_path_factory.mktemp("one")
+    return (alone(installed, folder, "tilewright", "--steps", steps), alone(installed, folder, "cpu", "--steps", steps),
+            alone(installed, folder, "cpu", "--steps", steps, "--type", "float64"))
+
+
+@pytest.mark.parametrize("count, devices", [(4, 1), (2, 2)])
+def test_a_grid_learns_as_one_device(installed, on_one_device, tmp_path, pytestconfig, count, devices):
     steps = pytestconfig.getoption("--training-steps")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         coordinator = f"127.0.0.1:{probe.getsockname()[1]}"
-    logs = [tmp_path / f"{rank}.log" for rank in range(4)]
-    processes = [start(installed, "tilewright", "--grid", 2, 2, "--steps", steps, "--coordinator", coordinator,
-                       "--processes", 4, "--rank", rank, log=log) for rank, log in enumerate(logs)]
+    logs = [tmp_path / f"{rank}.log" for rank in range(count)]
+    processes = [start(installed, "tilewright", "--grid", 2, 2, "--steps", steps, "--coordinator", coordinator, "--processes",
+                       count, "--rank", rank, log=log, devices=devices) for rank, log in enumerate(logs)]
     grid = losses_of(processes, logs)
     for loss in grid[1:]:
         numpy.testing.assert_array_equal(loss, grid[0], "the loss is one number, the same on every rank")
-    one = alone(installed, tmp_path, "tilewright", "--steps", steps)
-    theirs = alone(installed, tmp_path, "cpu", "--steps", steps)
-    truth = alone(installed, tmp_path, "cpu", "--steps", steps, "--type", "float64")
+    one, theirs, truth = on_one_device
     assert grid[0].shape == one.shape == theirs.shape == truth.shape == (steps,)
 
     apart = {name: numpy.max(numpy.abs(a - b)) for name, a, b in (
-        ("2 x 2 processes and one device", grid[0], one), ("2 x 2 processes and jaxlib on one device", grid[0], theirs),
-        ("one device and jaxlib's", one, theirs), ("2 x 2 processes and f64", grid[0], truth),
+        ("2 x 2 and one device", grid[0], one), ("2 x 2 and jaxlib on one device", grid[0], theirs),
+        ("one device and jaxlib's", one, theirs), ("2 x 2 and f64", grid[0], truth),
         ("jaxlib and f64", theirs, truth))}
-    print(f"\n{steps} steps, loss {grid[0][0]:.4f} to {grid[0][-1]:.4f}; largest difference of any step between")
+    print(f"\n{count} processes of {devices} device(s), {steps} steps, loss {grid[0][0]:.4f} to {grid[0][-1]:.4f}")
+    print("largest difference of any step between")
     for name, value in apart.items():
         print(f"  {name}: {value:.1e}")
     assert max(apart.values()) <= BOUND, apart
