@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <unistd.h>
 
@@ -228,8 +229,9 @@ TEST_F(RecordProcesses, SixtyFourProcessesAreExplainedWithinATenthOfASecond) {
       track.begin(place.site, *place.lane, 1, State::waits);
     recorders.push_back(*std::move(made));
   }
-  double best = 1e9;
+  double best = 1e9, bestOfProcessor = 1e9;
   for (int i = 0; i < 5; ++i) {
+    const std::clock_t processor = std::clock();
     const auto begin = std::chrono::steady_clock::now();
     std::vector<std::string> notes;
     auto made = viewOf({folder}, "", 1024, notes);
@@ -239,13 +241,17 @@ TEST_F(RecordProcesses, SixtyFourProcessesAreExplainedWithinATenthOfASecond) {
     best = std::min(
         best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
                   .count());
+    bestOfProcessor = std::min(bestOfProcessor, static_cast<double>(std::clock() - processor) *
+                                                    1000 / CLOCKS_PER_SEC);
     ASSERT_FALSE(diagnosis.stuck.empty()) << said;
     EXPECT_THAT(diagnosis.stuck[0].missing, ElementsAre(17));
     EXPECT_EQ(diagnosis.stuck[0].waiting.size(), 63U);
   }
-  std::printf("64 recordings explained in %.1f ms\n", best);
-  RecordProperty("milliseconds", std::to_string(best));
-  EXPECT_LT(best, 100.0 * test::slowness());
+  std::printf("64 recordings explained in %.1f ms, of which %.1f ms of processor\n", best,
+              bestOfProcessor);
+  // One thread, and files in memory: on a machine of its own both are the same. Machines of tests
+  // are not.
+  EXPECT_LT(bestOfProcessor, 100.0 * test::slowness());
 }
 
 } // namespace
