@@ -83,9 +83,11 @@ Places Machine::selected() const {
     if (!accusedBy[self()].has(place) && !accusedBy[place].has(self()))
       candidates.add(place);
   });
-  Places kept;
+  Places suspects;
+  candidates.forEach([&](size_t place) { suspects |= accusedBy[place]; });
+  Places kept = candidates - suspects; // most often all; else there are few to be looked at
   kept.add(self());
-  candidates.forEach([&](size_t place) {
+  (candidates & suspects).forEach([&](size_t place) {
     bool isOut = false;
     candidates.forEach([&](size_t other) {
       isOut |= accusedBy[other].has(place) &&
