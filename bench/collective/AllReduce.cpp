@@ -1,12 +1,15 @@
 // The all-reduces of bench/collective by our engines, one rank a process:
 //
 //   bench_allreduce shm DIRECTORY RANK RANKS [private]
+//   bench_allreduce tcp DIRECTORY RANK RANKS [ADDRESS]
+//   bench_allreduce ucx DIRECTORY RANK RANKS
 //
 // DIRECTORY is where the processes leave their addresses. Prints what this rank needed, a line a
 // size.
 #include "bench/collective/Measure.h"
 #include "tilewright/collective/shm/ShmEngine.h"
 #include "tilewright/collective/tcp/TcpEngine.h"
+#include "tilewright/collective/ucx/UcxEngine.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -18,11 +21,12 @@ using namespace tilewright::collective;
 static Status measure(int argc, char **argv) {
   if (argc < 5)
     return Status(Code::invalidArgument,
-                  "usage: bench_allreduce shm DIRECTORY RANK RANKS [private]");
+                  "usage: bench_allreduce shm|tcp|ucx DIRECTORY RANK RANKS [private|ADDRESS]");
   DirectoryKeyValueStore store(argv[2]);
   const int64_t rank = std::atoll(argv[3]), ranks = std::atoll(argv[4]);
   const bool isTcp = std::strcmp(argv[1], "tcp") == 0;
-  const bool isPrivate = isTcp || (argc > 5 && std::strcmp(argv[5], "private") == 0);
+  const bool isUcx = std::strcmp(argv[1], "ucx") == 0;
+  const bool isPrivate = isTcp || isUcx || (argc > 5 && std::strcmp(argv[5], "private") == 0);
   Membership membership;
   membership.process = rank;
   for (int64_t i = 0; i < ranks; ++i)
@@ -33,6 +37,8 @@ static Status measure(int argc, char **argv) {
     tcp::TcpEngine::Options options;
     options.address = argc > 5 ? argv[5] : "";
     TILEWRIGHT_ASSIGN(engine, tcp::TcpEngine::connect(membership, store, options));
+  } else if (isUcx) {
+    TILEWRIGHT_ASSIGN(engine, ucx::UcxEngine::connect(membership, store, {}));
   } else {
     TILEWRIGHT_ASSIGN(auto made, shm::ShmEngine::connect(membership, store, {}));
     arena = &made->arena();

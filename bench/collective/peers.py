@@ -71,9 +71,9 @@ class Bench:
         return ["ip", "netns", "exec", host, "unshare", "--uts", "sh", "-c",
                 f'hostname {host}; exec "$@"', "sh", *command]
 
-    def tcp_hosts(self):
+    def between_hosts(self, engine):
         store = self.store()
-        return together([self.on(host, realtime() + [self.allreduce, "tcp", store, str(rank), "2", address])
+        return together([self.on(host, realtime() + [self.allreduce, engine, store, str(rank), "2", address])
                          for rank, (host, address) in enumerate(HOSTS.items())])
 
     def raw_hosts(self):
@@ -157,7 +157,9 @@ def main():
             return
         make_hosts()
         try:
-            times = measure(options.rounds, **{"Open MPI": bench.mpi_hosts, "raw TCP": bench.raw_hosts, "tcp": bench.tcp_hosts})
+            times = measure(options.rounds, **{"Open MPI": bench.mpi_hosts, "raw TCP": bench.raw_hosts,
+                                               "tcp": lambda: bench.between_hosts("tcp"),
+                                               "ucx": lambda: bench.between_hosts("ucx")})
             table("Two hosts (network namespaces, veth)", times, "Open MPI", rate="tcp")
         finally:
             remove_hosts()

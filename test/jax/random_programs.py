@@ -228,21 +228,21 @@ def _seeded_input(rng, shapes):
     return Spec(dtype, shape, *rng.choice([(-2.0, 2.0), (-4.0, 4.0), (0.25, 3.0), (-1.0, 1.0), (0.5, 1.5)]))
 
 
-def _seeded_shape(rng):
+def _seeded_shape(rng, sizes):
     while True:
         rank = rng.choice((0, 1, 1, 2, 2, 2, 3, 3))
-        shape = tuple(rng.choice((1, 2, 3, 4, 5, 7, 8, 16, 17, 33)) for _ in range(rank))
+        shape = tuple(rng.choice(sizes) for _ in range(rank))
         if int(np.prod(shape)) <= MAX_ELEMENTS // 2:
             return shape
 
 
-def seeded_program(seed):
+def seeded_program(seed, sizes=(1, 2, 3, 4, 5, 7, 8, 16, 17, 33)):
     """Program number `seed`: as `programs` draws them, with shapes that fill vectors, too."""
     from random_rules import RULES
 
     rng = random.Random(seed)
     while True:
-        shapes = [_seeded_shape(rng) for _ in range(rng.randint(1, 2))]
+        shapes = [_seeded_shape(rng, sizes) for _ in range(rng.randint(1, 2))]
         first = [_seeded_input(rng, shapes) for _ in range(rng.randint(1, 3))]
         inputs = [*first, first[0], *(_seeded_input(rng, shapes) for _ in range(rng.randint(0, 2)))]
         builder = SeededBuilder(rng, inputs)

@@ -72,6 +72,36 @@ def test_other_stages_and_other_words(tmp_path):
     assert "E0004" in tilewright("compile", program, "--remarks=fusion", code=2)
 
 
+SORTED = """module attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["b"=4]>
+  func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}]>}) -> tensor<8xf32> {
+    %0 = "stablehlo.sort"(%x) <{dimension = 0 : i64}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    }) : (tensor<8xf32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+"""
+
+
+def test_what_every_device_computes_whole_is_said(tmp_path):
+    program = write(tmp_path / "p.mlir", SORTED)
+    wanted = (
+        "missed distribute: stablehlo.sort is computed whole on each of 4 devices\n"
+        f"  at {program}:4:10\n"
+        "  reason: its operand is divided along dimension 0, which it sorts\n"
+    )
+    assert wanted in tilewright("compile", program, f"--output={tmp_path}/p.twx", "--remarks=distribute")
+    # The option prints where nobody gives flags: to standard error.
+    done = subprocess.run(
+        [TOOL, "compile", program, f"--output={tmp_path}/p.twx"],
+        capture_output=True, text=True, timeout=60, env=os.environ | {"TILEWRIGHT_COMPILE_REMARKS": "distribute"},
+    )  # fmt: skip
+    assert done.returncode == 0 and done.stderr == wanted, done.stderr
+
+
 def test_dumps_have_the_remarks_beside_them(tmp_path):
     program = write(tmp_path / "p.mlir", REFUSED)
     for _ in range(2):  # a second compilation begins the file anew

@@ -78,7 +78,7 @@ def test_a_program_is_proven_with_its_mesh_cliques_guards_and_lines():
     assert "along data, model" in text
     assert re.search(r"guard 0 +loop at .*sums-over-a-mesh.mlir:\d+:\d+, 8 turns", text)
     assert re.search(r"guard 1 +loop at .*, as often on all ranks", text)
-    assert re.search(r"all_reduce.1 \(add f32, 16 bytes, along model\) at .*:18:16, lane 0, steps \d+ to \d+, in guard 0", text)
+    assert re.search(r"all_reduce.0 \(add f32, 16 bytes, along model\) at .*:18:16, lane 0, steps \d+ to \d+, in guard 0", text)
     assert "the order of the program is the order of all ranks" in text
     assert re.search(r"plan +[0-9a-f]{32}, \d+ bytes", text)
     again = tilewright("verify-comm", EXAMPLES / "sums-over-a-mesh.mlir", "--instances")

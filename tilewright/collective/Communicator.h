@@ -60,6 +60,9 @@ struct Call {
   std::span<const int64_t> ragged;
   std::string_view name;  // for messages and timelines: "all_reduce.3"
   std::string_view place; // where it comes from: "train.py:41"; may be empty
+  /// If not zero: calls of a process with the same number differ in nothing but pointers to their
+  /// tensors. So what was found out about one need not be looked at again.
+  uint64_t identity = 0;
   /// How long finish() waits for the others; zero: as long as the engine is set to.
   std::chrono::nanoseconds patience{0};
 };

@@ -16,8 +16,8 @@
 #include "tilewright/support/Trace.h"
 #include "tilewright/target/cpu/Chip.h"
 #include "tilewright/target/nvptx/Chip.h"
-#include "tilewright/transform/distribute/Replicate.h"
 #include "tilewright/transform/distribute/Replication.h"
+#include "tilewright/transform/distribute/Split.h"
 #include "tilewright/transform/fuse/Passes.h"
 #include "tilewright/transform/schedule/Passes.h"
 #include "tilewright/transform/simplify/Passes.h"
@@ -71,7 +71,16 @@ Result<artifact::Executable> compile(ModuleOp module, const CompileRequest &requ
       axes.push_back({name, size});
     TILEWRIGHT_TRY(
         distribute::chooseMesh(module, std::move(axes), request.replicas, request.partitions));
-    return distribute::replicate(module, request.partitions);
+    if (request.partitions == 1)
+      return {};
+    // Pieces are followed through one flat function.
+    PassManager passes(module.getContext(), ModuleOp::getOperationName());
+    simplify::InlinePassOptions inlining;
+    inlining.maxOps = request.options.simplify.maxOps;
+    passes.addPass(simplify::createInlinePass(inlining));
+    if (failed(passes.run(module)))
+      return Status(Error::compileStage, "");
+    return distribute::split(module, request.partitions);
   }));
   TILEWRIGHT_TRY(stages.run("simplify", [&](OpPassManager &passes) {
     simplify::buildSimplifyPipeline(passes, request.options.simplify);

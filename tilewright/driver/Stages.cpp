@@ -49,12 +49,17 @@ Stages::Stages(ModuleOp module, const CompileRequest &request, int count)
           errors.push_back(place.empty() ? text : concat(text, "\n  at ", place));
         return success();
       }) {
-  if (request.wantsRemarks || !request.options.compile.dumpDir.empty())
+  const CompileOptions &options = request.options.compile;
+  if (request.wantsRemarks || !options.dumpDir.empty() || !options.remarks.empty())
     collector.emplace(*module.getContext(), remarks);
 }
 
 Stages::~Stages() {
   collector.reset();
+  const std::string &stage = request.options.compile.remarks;
+  for (const Remark &remark : remarks)
+    if (stage == "all" || stage == remark.stage)
+      llvm::errs() << toString(remark);
   if (request.report && request.wantsRemarks)
     request.report->remarks = std::move(remarks);
 }

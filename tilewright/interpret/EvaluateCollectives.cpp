@@ -2,7 +2,7 @@
 #include "tilewright/dialect/stablehlo/CallOps.h"
 #include "tilewright/dialect/stablehlo/CollectiveOps.h"
 #include "tilewright/interpret/Evaluation.h"
-#include "tilewright/interpret/Mesh.h"
+#include "tilewright/interpret/RankGroups.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/interpret/kernels/Elementwise.h"
 #include "tilewright/interpret/kernels/Movement.h"
@@ -11,121 +11,6 @@
 #include "llvm/ADT/STLExtras.h"
 
 namespace tilewright::interpret {
-
-using Groups = std::vector<std::vector<int64_t>>;
-
-/// The four ways of the specification in which numbers in `replica_groups`
-/// become groups of ranks.
-enum class Strategy { crossReplica, crossPartition, crossReplicaAndPartition, flattenedIds };
-
-static int64_t channelOf(std::optional<stablehlo::ChannelHandleAttr> handle) {
-  return handle && *handle ? (*handle).getHandle() : 0;
-}
-
-static Strategy strategyOf(int64_t channel, bool useGlobalDeviceIds) {
-  if (useGlobalDeviceIds)
-    return Strategy::flattenedIds;
-  return channel > 0 ? Strategy::crossReplicaAndPartition : Strategy::crossReplica;
-}
-
-static Strategy strategyOf(int64_t channel) {
-  return channel > 0 ? Strategy::crossPartition : Strategy::crossReplica;
-}
-
-/// The mesh of an attribute, in place or by symbol.
-static Result<Mesh> meshOf(mlir::Attribute attribute, OpCall &call) {
-  if (auto symbol = llvm::dyn_cast<mlir::FlatSymbolRefAttr>(attribute)) {
-    mlir::Operation *op = call.evaluation.program.symbols.lookup(symbol.getValue());
-    attribute = op ? op->getAttr("mesh") : mlir::Attribute();
-  }
-  auto mesh = llvm::dyn_cast_if_present<stablehlo::MeshAttr>(attribute);
-  if (!mesh)
-    return Status(Error::interpretGroups,
-                  "replica groups name a mesh that the module does not have");
-  std::vector<Mesh::Axis> axes;
-  for (stablehlo::MeshAxisAttr axis : mesh.getAxes())
-    axes.push_back({axis.getName().str(), axis.getSize()});
-  return Mesh::create(std::move(axes), mesh.getDeviceIds() ? integersOf(mesh.getDeviceIds())
-                                                           : std::vector<int64_t>());
-}
-
-/// The numbers of a `replica_groups` attribute, as lists. Rows of different
-/// lengths are padded with -1 in the attribute.
-static Result<Groups> listsOf(mlir::Attribute attribute, OpCall &call) {
-  Groups lists;
-  if (auto axes = llvm::dyn_cast<stablehlo::ReplicaGroupMeshAxesAttr>(attribute)) {
-    TILEWRIGHT_ASSIGN(Mesh mesh, meshOf(axes.getMesh(), call));
-    std::vector<Mesh::AxisRef> refs;
-    for (mlir::Attribute entry : axes.getAxes()) {
-      auto ref = llvm::cast<stablehlo::AxisRefAttr>(entry);
-      const std::string name = ref.getName().str();
-      stablehlo::SubAxisInfoAttr part = ref.getSubAxisInfo();
-      TILEWRIGHT_ASSIGN(Mesh::AxisRef resolved,
-                        part ? mesh.axis(name, part.getPreSize(), part.getSize())
-                             : mesh.axis(name));
-      refs.push_back(resolved);
-    }
-    return mesh.groupsAlong(refs);
-  }
-  auto elements = llvm::cast<mlir::DenseIntElementsAttr>(attribute);
-  const std::vector<int64_t> numbers = integersOf(elements);
-  const int64_t rows = elements.getType().getDimSize(0), columns = elements.getType().getDimSize(1);
-  for (int64_t row = 0; row < rows; ++row) {
-    lists.emplace_back();
-    for (int64_t column = 0; column < columns; ++column)
-      if (int64_t number = numbers[static_cast<size_t>(row * columns + column)]; number != -1)
-        lists.back().push_back(number);
-  }
-  return lists;
-}
-
-/// Groups of ranks from groups of numbers. No groups at all mean one of all.
-static Result<Groups> ranksOf(Groups lists, Strategy strategy, const RankGrid &grid) {
-  const int64_t limit = strategy == Strategy::crossPartition ? grid.partitions
-                        : strategy == Strategy::flattenedIds ? grid.count()
-                                                             : grid.replicas;
-  if (lists.empty()) {
-    lists.emplace_back();
-    for (int64_t number = 0; number < limit; ++number)
-      lists.back().push_back(number);
-  }
-  for (const std::vector<int64_t> &list : lists)
-    for (int64_t number : list)
-      if (number < 0 || number >= limit)
-        return Status(Error::interpretGroups,
-                      concat("groups name process ", number, ", but there are ", limit, " (",
-                             grid.replicas, " replicas of ", grid.partitions,
-                             " partitions); evaluate on as many ranks as the program is for"));
-  Groups groups;
-  for (const std::vector<int64_t> &list : lists) {
-    switch (strategy) {
-    case Strategy::flattenedIds:
-      groups.push_back(list);
-      break;
-    case Strategy::crossReplicaAndPartition:
-      groups.emplace_back();
-      for (int64_t partition = 0; partition < grid.partitions; ++partition)
-        for (int64_t replica : list)
-          groups.back().push_back(replica * grid.partitions + partition);
-      break;
-    case Strategy::crossReplica:
-      for (int64_t partition = 0; partition < grid.partitions; ++partition) {
-        groups.emplace_back();
-        for (int64_t replica : list)
-          groups.back().push_back(replica * grid.partitions + partition);
-      }
-      break;
-    case Strategy::crossPartition:
-      for (int64_t replica = 0; replica < grid.replicas; ++replica) {
-        groups.emplace_back();
-        for (int64_t partition : list)
-          groups.back().push_back(replica * grid.partitions + partition);
-      }
-      break;
-    }
-  }
-  return groups;
-}
 
 static std::string whereOf(mlir::Operation *op) {
   const std::string place = placeOf(op->getLoc());
@@ -150,12 +35,10 @@ struct Meeting {
 } // namespace
 
 /// Meets the group that this rank is in; nothing if it is in none.
-static Result<std::optional<Meeting>> meet(OpCall &call, mlir::Attribute groups,
-                                           Strategy strategy) {
+static Result<std::optional<Meeting>> meet(OpCall &call) {
   const Rank &rank = call.evaluation.rank;
-  TILEWRIGHT_ASSIGN(Groups lists, listsOf(groups, call));
-  TILEWRIGHT_ASSIGN(Groups ranks, ranksOf(std::move(lists), strategy, rank.world->grid()));
-  for (const std::vector<int64_t> &group : ranks) {
+  TILEWRIGHT_ASSIGN(RankGroups groups, rankGroupsOf(call.op, rank.world->grid()));
+  for (const std::vector<int64_t> &group : groups) {
     auto self = llvm::find(group, rank.number);
     if (self == group.end())
       continue;
@@ -169,8 +52,8 @@ static Result<std::optional<Meeting>> meet(OpCall &call, mlir::Attribute groups,
 }
 
 /// The same for ops that every rank must be in a group of.
-static Result<Meeting> mustMeet(OpCall &call, mlir::Attribute groups, Strategy strategy) {
-  TILEWRIGHT_ASSIGN(std::optional<Meeting> meeting, meet(call, groups, strategy));
+static Result<Meeting> mustMeet(OpCall &call) {
+  TILEWRIGHT_ASSIGN(std::optional<Meeting> meeting, meet(call));
   if (!meeting)
     return Status(Error::interpretGroups, concat("rank ", call.evaluation.rank.number,
                                                  " is in none of the replica groups"));
@@ -220,9 +103,7 @@ static Status giveZeros(OpCall &call) {
 }
 
 static Status evaluateAllGather(stablehlo::AllGatherOp op, OpCall &call) {
-  TILEWRIGHT_ASSIGN(Meeting meeting, mustMeet(call, op.getReplicaGroups(),
-                                              strategyOf(channelOf(op.getChannelHandle()),
-                                                         op.getUseGlobalDeviceIds())));
+  TILEWRIGHT_ASSIGN(Meeting meeting, mustMeet(call));
   for (size_t i = 0; i < op->getNumResults(); ++i)
     TILEWRIGHT_TRY(call.give(concatenate(
         meeting.tensors(i), static_cast<int64_t>(op.getAllGatherDim()), call.context())));
@@ -230,9 +111,7 @@ static Status evaluateAllGather(stablehlo::AllGatherOp op, OpCall &call) {
 }
 
 static Status evaluateAllReduce(stablehlo::AllReduceOp op, OpCall &call) {
-  TILEWRIGHT_ASSIGN(Meeting meeting, mustMeet(call, op.getReplicaGroups(),
-                                              strategyOf(channelOf(op.getChannelHandle()),
-                                                         op.getUseGlobalDeviceIds())));
+  TILEWRIGHT_ASSIGN(Meeting meeting, mustMeet(call));
   TILEWRIGHT_ASSIGN(ScalarFunction body, call.scalarFunction(op.getComputation()));
   for (size_t i = 0; i < op->getNumResults(); ++i)
     TILEWRIGHT_TRY(call.give(fold(call, meeting.tensors(i), body, call.resultElementType(i))));
@@ -240,9 +119,7 @@ static Status evaluateAllReduce(stablehlo::AllReduceOp op, OpCall &call) {
 }
 
 static Status evaluateReduceScatter(stablehlo::ReduceScatterOp op, OpCall &call) {
-  TILEWRIGHT_ASSIGN(Meeting meeting, mustMeet(call, op.getReplicaGroups(),
-                                              strategyOf(channelOf(op.getChannelHandle()),
-                                                         op.getUseGlobalDeviceIds())));
+  TILEWRIGHT_ASSIGN(Meeting meeting, mustMeet(call));
   TILEWRIGHT_ASSIGN(ScalarFunction body, call.scalarFunction(op.getComputation()));
   TILEWRIGHT_ASSIGN(Tensor sum, fold(call, meeting.tensors(0), body, call.resultElementType()));
   return call.give(part(sum, static_cast<int64_t>(op.getScatterDimension()),
@@ -251,8 +128,7 @@ static Status evaluateReduceScatter(stablehlo::ReduceScatterOp op, OpCall &call)
 }
 
 static Status evaluateAllToAll(stablehlo::AllToAllOp op, OpCall &call) {
-  TILEWRIGHT_ASSIGN(Meeting meeting, mustMeet(call, op.getReplicaGroups(),
-                                              strategyOf(channelOf(op.getChannelHandle()))));
+  TILEWRIGHT_ASSIGN(Meeting meeting, mustMeet(call));
   const auto count = static_cast<int64_t>(op.getSplitCount());
   if (count != static_cast<int64_t>(meeting.members.size()))
     return Status(Error::interpretGroups, concat("split_count must be the size of the group, got ",
@@ -285,9 +161,7 @@ static Result<size_t> rootOf(const Meeting &meeting, size_t i, bool dynamic) {
 }
 
 static Status evaluateBroadcast(stablehlo::CollectiveBroadcastOp op, OpCall &call) {
-  TILEWRIGHT_ASSIGN(
-      std::optional<Meeting> meeting,
-      meet(call, op.getReplicaGroups(), strategyOf(channelOf(op.getChannelHandle()))));
+  TILEWRIGHT_ASSIGN(std::optional<Meeting> meeting, meet(call));
   if (!meeting)
     return giveZeros(call);
   for (size_t i = 0; i < op->getNumResults(); ++i) {
@@ -298,11 +172,7 @@ static Status evaluateBroadcast(stablehlo::CollectiveBroadcastOp op, OpCall &cal
 }
 
 static Status evaluateCollectiveReduce(stablehlo::CollectiveReduceOp op, OpCall &call) {
-  const int64_t channel = channelOf(op.getChannelHandle());
-  TILEWRIGHT_ASSIGN(
-      std::optional<Meeting> meeting,
-      meet(call, op.getReplicaGroups(),
-           op.getUseGlobalDeviceIds() ? Strategy::flattenedIds : strategyOf(channel)));
+  TILEWRIGHT_ASSIGN(std::optional<Meeting> meeting, meet(call));
   if (!meeting)
     return giveZeros(call);
   TILEWRIGHT_ASSIGN(ScalarFunction body, call.scalarFunction(op.getComputation()));
@@ -319,18 +189,9 @@ static Status evaluateCollectiveReduce(stablehlo::CollectiveReduceOp op, OpCall 
   return Status();
 }
 
-/// Pairs of ranks from pairs of numbers.
-static Result<Groups> pairsOf(mlir::ElementsAttr attribute, int64_t channel, OpCall &call) {
-  TILEWRIGHT_ASSIGN(Groups lists, listsOf(attribute, call));
-  if (lists.empty())
-    return lists;
-  return ranksOf(std::move(lists), strategyOf(channel), call.evaluation.rank.world->grid());
-}
-
 static Status evaluatePermute(stablehlo::CollectivePermuteOp op, OpCall &call) {
   const Rank &rank = call.evaluation.rank;
-  TILEWRIGHT_ASSIGN(Groups pairs,
-                    pairsOf(op.getSourceTargetPairs(), channelOf(op.getChannelHandle()), call));
+  TILEWRIGHT_ASSIGN(RankGroups pairs, rankGroupsOf(op, rank.world->grid()));
   for (const std::vector<int64_t> &pair : pairs)
     if (pair[0] == rank.number)
       rank.world->send({op, 0, pair[0], pair[1]}, call.operands);
@@ -341,7 +202,7 @@ static Status evaluatePermute(stablehlo::CollectivePermuteOp op, OpCall &call) {
 }
 
 static Status evaluateCrossReplicaSum(stablehlo::CrossReplicaSumOp op, OpCall &call) {
-  TILEWRIGHT_ASSIGN(Meeting meeting, mustMeet(call, op.getReplicaGroups(), Strategy::crossReplica));
+  TILEWRIGHT_ASSIGN(Meeting meeting, mustMeet(call));
   return call.give(fold(call, meeting.tensors(0),
                         ScalarFunction::single(ScalarOp::add, meeting.tensors(0).front().type()),
                         call.resultElementType()));
@@ -358,7 +219,7 @@ static Status evaluateSend(stablehlo::SendOp op, OpCall &call) {
   }
   if (!op.getSourceTargetPairs())
     return Status(Error::interpretGroups, "a send to another device needs source_target_pairs");
-  TILEWRIGHT_ASSIGN(Groups pairs, pairsOf(*op.getSourceTargetPairs(), channel, call));
+  TILEWRIGHT_ASSIGN(RankGroups pairs, rankGroupsOf(op, rank.world->grid()));
   for (const std::vector<int64_t> &pair : pairs)
     if (pair[0] == rank.number)
       rank.world->send({nullptr, channel, pair[0], pair[1]}, call.operands);
@@ -375,7 +236,7 @@ static Status evaluateRecv(stablehlo::RecvOp op, OpCall &call) {
   }
   if (!op.getSourceTargetPairs())
     return Status(Error::interpretGroups, "a recv from another device needs source_target_pairs");
-  TILEWRIGHT_ASSIGN(Groups pairs, pairsOf(*op.getSourceTargetPairs(), channel, call));
+  TILEWRIGHT_ASSIGN(RankGroups pairs, rankGroupsOf(op, rank.world->grid()));
   for (const std::vector<int64_t> &pair : pairs) {
     if (pair[1] != rank.number)
       continue;

@@ -26,6 +26,9 @@ RankGrid rankGridOf(mlir::ModuleOp module) {
   return grid;
 }
 
+/// What ops have instead of groups that go from one to another.
+static constexpr const char *pairs = "source_target_pairs";
+
 static int64_t channelOf(Operation *op) {
   auto handle = op->getAttrOfType<stablehlo::ChannelHandleAttr>("channel_handle");
   return handle ? handle.getHandle() : 0;
@@ -95,7 +98,7 @@ static Result<RankGroups> ranksOf(Operation *op, RankGroups lists, Strategy stra
   int64_t limit = strategy == Strategy::crossPartition ? grid.partitions
                   : strategy == Strategy::flattenedIds ? grid.replicas * grid.partitions
                                                        : grid.replicas;
-  if (lists.empty() && !isa<stablehlo::CollectivePermuteOp>(op)) {
+  if (lists.empty() && !op->hasAttr(pairs)) {
     // No groups at all mean one of all.
     lists.emplace_back();
     for (int64_t number = 0; number < limit; ++number)
@@ -141,10 +144,8 @@ static Result<RankGroups> ranksOf(Operation *op, RankGroups lists, Strategy stra
 }
 
 Result<RankGroups> rankGroupsOf(Operation *op, const RankGrid &grid) {
-  TILEWRIGHT_ASSIGN(
-      RankGroups numbers,
-      numbersOf(op, op->getAttr(isa<stablehlo::CollectivePermuteOp>(op) ? "source_target_pairs"
-                                                                        : "replica_groups")));
+  TILEWRIGHT_ASSIGN(RankGroups numbers,
+                    numbersOf(op, op->getAttr(op->hasAttr(pairs) ? pairs : "replica_groups")));
   const bool isSum = isa<stablehlo::CrossReplicaSumOp>(op);
   return ranksOf(op, std::move(numbers), isSum ? Strategy::crossReplica : strategyOf(op), grid);
 }

@@ -10,7 +10,7 @@
 
 namespace tilewright::interpret {
 
-/// Groups of ranks; for collective_permute, pairs.
+/// Groups of ranks; for collective_permute, send and recv, pairs.
 using RankGroups = std::vector<std::vector<int64_t>>;
 
 /// What the module says it is for (mhlo.num_replicas, mhlo.num_partitions); 1 each if it does not.

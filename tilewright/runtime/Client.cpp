@@ -1,8 +1,12 @@
 #include "tilewright/runtime/Client.h"
 #include "tilewright/artifact/Reader.h"
+#include "tilewright/collective/local/LocalCollectives.h"
+#include "tilewright/collective/record/Folder.h"
+#include "tilewright/collective/record/RecordedEngine.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
 
+#include <numeric>
 #include <thread>
 
 namespace tilewright::runtime {
@@ -39,6 +43,7 @@ Result<std::unique_ptr<Client>> Client::create(const ClientOptions &options,
   client->pool = std::make_unique<ThreadPool>(static_cast<unsigned>(threads));
   client->meetings = std::make_unique<collective::LocalCollectives>(
       std::chrono::seconds(options.runtime.collectiveTimeout));
+  std::shared_ptr<collective::record::Recorder> recorder;
   const std::vector<DeviceDescription> own = client->kind->devices();
   if (options.processCount > 1) {
     Processes::Offer offer;
@@ -48,9 +53,24 @@ Result<std::unique_ptr<Client>> Client::create(const ClientOptions &options,
     offer.kind = own.front().kind;
     offer.devices = static_cast<int64_t>(own.size());
     offer.patience = std::chrono::seconds(options.runtime.collectiveTimeout);
+    offer.flightRecorder = options.runtime.flightRecorder;
+    offer.flightRecorderEntries = options.runtime.flightRecorderEntries;
     offer.silence = std::chrono::milliseconds(options.runtime.silenceTimeout);
     TILEWRIGHT_ASSIGN(client->others, Processes::meet(offer, options.store));
+    recorder = client->others->flightRecorder();
+  } else {
+    collective::record::Recorder::Options record;
+    record.job = collective::record::newJobName();
+    record.jobRanks = static_cast<int64_t>(own.size());
+    record.ranks.resize(own.size());
+    std::iota(record.ranks.begin(), record.ranks.end(), 0);
+    record.entries = options.runtime.flightRecorderEntries;
+    TILEWRIGHT_ASSIGN(recorder, collective::record::openRecorder(options.runtime.flightRecorder,
+                                                                 std::move(record)));
   }
+  if (recorder)
+    client->meetings = std::make_unique<collective::record::RecordedEngine>(
+        std::move(client->meetings), recorder, "local");
   for (int process = 0; process < options.processCount; ++process) {
     if (process == options.processIndex || options.processCount == 1)
       for (const DeviceDescription &description : own)

@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_RUNTIME_CLIENT_H
 #define TILEWRIGHT_RUNTIME_CLIENT_H
 
-#include "tilewright/collective/local/LocalCollectives.h"
+#include "tilewright/collective/Communicator.h"
 #include "tilewright/runtime/Backend.h"
 #include "tilewright/runtime/Buffer.h"
 #include "tilewright/runtime/Device.h"
@@ -61,7 +61,7 @@ public:
 
   ThreadPool &threadPool() { return *pool; }
   Backend &backend() { return *kind; }
-  collective::LocalCollectives &collectives() { return *meetings; }
+  collective::Engine &collectives() { return *meetings; }
   /// Null if there is only this one.
   Processes *processes() const { return others.get(); }
 
@@ -90,7 +90,7 @@ private:
   std::string name, version;
   std::unique_ptr<Backend> kind;
   std::unique_ptr<ThreadPool> pool;
-  std::unique_ptr<collective::LocalCollectives> meetings;
+  std::unique_ptr<collective::Engine> meetings;
   std::unique_ptr<Processes> others;
   std::vector<std::unique_ptr<Device>> ownedDevices;
   std::vector<std::unique_ptr<Memory>> ownedMemories;

@@ -253,9 +253,12 @@ Result<Execution> LoadedExecutable::execute(std::span<const std::span<Buffer *co
       }
       const int64_t rank = localIds[launch->local].replica * assignment.partitions +
                            localIds[launch->local].partition;
-      TILEWRIGHT_ASSIGN(launch->communicator,
-                        client.collectives().join(
-                            {runId, rank, assignment.replicas * assignment.partitions, {}}));
+      TILEWRIGHT_ASSIGN(
+          launch->communicator,
+          client.collectives().join({runId,
+                                     rank,
+                                     assignment.replicas * assignment.partitions,
+                                     {assignment.devices.begin(), assignment.devices.end()}}));
     }
 
   if (shouldRunHere(*launches.front())) {

@@ -2,6 +2,7 @@
 
 #include "tilewright/collective/hosts/HostsEngine.h"
 #include "tilewright/collective/plan/Agree.h"
+#include "tilewright/collective/record/Folder.h"
 #include "tilewright/collective/shm/ShmEngine.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
@@ -19,19 +20,21 @@ namespace {
 /// What a process writes about itself. Who changes what processes say to each other changes the
 /// first line.
 struct Note {
-  static constexpr std::string_view magic = "tilewright-process-1";
-  std::string host, kind;
+  static constexpr std::string_view magic = "tilewright-process-2";
+  std::string host, kind, instance;
   int64_t processes = 0, devices = 0;
 
   std::string write() const {
-    return concat(magic, "\n", host, "\n", kind, "\n", processes, "\n", devices, "\n");
+    return concat(magic, "\n", host, "\n", kind, "\n", instance, "\n", processes, "\n", devices,
+                  "\n");
   }
   static std::optional<Note> read(const std::string &text) {
     std::istringstream lines(text);
     std::string first;
     Note note;
     if (!std::getline(lines, first) || first != magic || !std::getline(lines, note.host) ||
-        !std::getline(lines, note.kind) || !(lines >> note.processes >> note.devices))
+        !std::getline(lines, note.kind) || !std::getline(lines, note.instance) ||
+        !(lines >> note.processes >> note.devices))
       return std::nullopt;
     return note;
   }
@@ -89,6 +92,7 @@ public:
   const std::shared_ptr<collective::membership::Group> group;
   const collective::membership::View view;
   const std::unique_ptr<collective::KeyValueStore> notes;
+  std::shared_ptr<collective::record::Recorder> recorder;
   std::unique_ptr<collective::Engine> engine;
   std::unique_ptr<collective::membership::Group::Watch> watch; // ends the engine with the era
 
@@ -102,7 +106,8 @@ public:
 Status Processes::hear(collective::KeyValueStore &store) {
   std::vector<std::string> hosts;
   const auto key = [&](int64_t process) { return concat(self.job, "/process/", process); };
-  const Note own{collective::hosts::nameOfThisHost(), self.kind, self.processes, self.devices};
+  const Note own{collective::hosts::nameOfThisHost(), self.kind, collective::record::newJobName(),
+                 self.processes, self.devices};
   TILEWRIGHT_TRY(store.put(key(self.process), own.write()));
   const Deadline deadline = collective::after(self.patience);
   for (int64_t process = 0; process < self.processes; ++process) {
@@ -126,6 +131,8 @@ Status Processes::hear(collective::KeyValueStore &store) {
                            note->kind, "' and is one of ", note->processes, " processes, process ",
                            self.process, " has ", own.devices, " of kind '", own.kind,
                            "' and is one of ", own.processes, "; start all in the same way"));
+    if (process == 0)
+      instance = note->instance;
     hosts.push_back(note->host);
     devices.push_back(note->devices);
     processOfDevice.insert(processOfDevice.end(), static_cast<size_t>(note->devices), process);
@@ -148,11 +155,13 @@ Processes::connect(const collective::membership::View &view) {
     options.patience = options.connectPatience = self.patience;
     TILEWRIGHT_ASSIGN(era->engine,
                       collective::shm::ShmEngine::connect(membership, *era->notes, options));
+    TILEWRIGHT_TRY(record(*era, "shm"));
   } else {
     collective::hosts::HostsEngine::Options options;
     options.patience = options.connectPatience = self.patience;
     TILEWRIGHT_ASSIGN(era->engine,
                       collective::hosts::HostsEngine::connect(membership, *era->notes, options));
+    TILEWRIGHT_TRY(record(*era, "hosts"));
   }
   era->watch = group->watch(
       view.epoch, [engine = era->engine.get(), job](const collective::membership::Reason &why) {
@@ -161,6 +170,30 @@ Processes::connect(const collective::membership::View &view) {
           engine->revoke(why.toString(job));
       });
   return era;
+}
+
+Status Processes::record(Era &era, const char *engineName) const {
+  collective::record::Recorder::Options options;
+  options.job = instance;
+  options.epoch = era.view.epoch;
+  options.process = self.process;
+  options.processes = self.processes;
+  options.jobRanks = static_cast<int64_t>(processOfDevice.size());
+  options.ranks.clear();
+  for (size_t device = 0; device < processOfDevice.size(); ++device)
+    if (processOfDevice[device] == self.process)
+      options.ranks.push_back(static_cast<int64_t>(device));
+  options.entries = self.flightRecorderEntries;
+  TILEWRIGHT_ASSIGN(era.recorder, collective::record::openRecorder(self.flightRecorder, options));
+  if (era.recorder)
+    era.engine = std::make_unique<collective::record::RecordedEngine>(std::move(era.engine),
+                                                                      era.recorder, engineName);
+  return Status();
+}
+
+std::shared_ptr<collective::record::Recorder> Processes::flightRecorder() const {
+  std::lock_guard lock(mutex);
+  return latest->recorder;
 }
 
 /// The thread that brings those who are left together again.

@@ -5,6 +5,7 @@
 #include "tilewright/collective/Communicator.h"
 #include "tilewright/collective/membership/Group.h"
 #include "tilewright/collective/plan/CommPlan.h"
+#include "tilewright/collective/record/RecordedEngine.h"
 
 #include <condition_variable>
 #include <memory>
@@ -35,6 +36,8 @@ public:
     int64_t devices = 1;
     std::chrono::seconds patience{120};     // for whoever does not come, here and later
     std::chrono::milliseconds silence{400}; // after which a process is given up
+    std::string flightRecorder = "off";     // as the options of these names
+    int64_t flightRecorderEntries = 16384;
   };
   /// Tells the others, hears from all and connects the devices: memory between processes of one
   /// host, connections between hosts. The store is not needed after this.
@@ -45,6 +48,8 @@ public:
   ~Processes();
 
   int64_t count() const { return self.processes; }
+  /// What collectives are noted in, in this era; null if there is none.
+  std::shared_ptr<collective::record::Recorder> flightRecorder() const;
   int64_t devicesOf(int64_t process) const { return devices[static_cast<size_t>(process)]; }
 
   /// From when processes have met until one of them fails.
@@ -66,6 +71,7 @@ private:
   explicit Processes(const Offer &offer) : self(offer) {}
   Status hear(collective::KeyValueStore &store);
   Result<std::shared_ptr<Era>> connect(const collective::membership::View &view);
+  Status record(Era &era, const char *engineName) const;
   Result<std::shared_ptr<Era>> currentEra(collective::Deadline deadline);
   std::vector<int64_t> processesOf(std::span<const int> ids) const;
   void heal();
@@ -74,9 +80,10 @@ private:
   bool isOneHost = true;
   std::vector<int64_t> devices; // by process
   std::vector<int64_t> processOfDevice;
+  std::string instance; // of the job: the same for all its processes, and for no other job
   std::shared_ptr<collective::membership::Group> group;
 
-  std::mutex mutex;
+  mutable std::mutex mutex;
   std::condition_variable changed;
   // guarded by mutex:
   std::shared_ptr<Era> latest;

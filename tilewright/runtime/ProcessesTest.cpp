@@ -1,10 +1,12 @@
 #include "tilewright/collective/plan/PlanBytes.h"
+#include "tilewright/collective/record/Diagnosis.h"
 #include "tilewright/runtime/TestBackend.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
 #include <future>
 
 namespace tilewright::runtime {
@@ -24,6 +26,7 @@ protected:
     options.store = store;
     options.runtime.devices = process + 1; // the first has 1, the second 2
     options.runtime.collectiveTimeout = 20;
+    options.runtime.flightRecorder = notes;
     return options;
   }
   Made make(const ClientOptions &options) {
@@ -102,6 +105,7 @@ protected:
     return read(*run.results[0][0]);
   }
 
+  std::string notes = "off";
   std::shared_ptr<collective::KeyValueStore> store =
       std::make_shared<collective::MemoryKeyValueStore>();
   std::vector<std::unique_ptr<Client>> clients;
@@ -140,6 +144,39 @@ TEST_F(ProcessesTest, AProgramRunsOnAllTogether) {
     EXPECT_EQ(*own, std::vector<float>(length, 21 * round));
     EXPECT_EQ(*other.get(), *own);
   }
+}
+
+TEST_F(ProcessesTest, WhatAllDidIsRecordedWhereTheOptionSays) {
+  char folder[] = "/tmp/tilewright-notes-XXXXXX";
+  notes = mkdtemp(folder);
+  makeBoth();
+  programs->byName["sum"] = {addUp, 0};
+  auto [first, second] = loadBoth(sum(), sum());
+  ASSERT_TRUE(first.isOk() && second.isOk());
+  for (int round = 0; round < 3; ++round) {
+    auto other = std::async(std::launch::async, [&] { return runOn(**second, 1); });
+    EXPECT_TRUE(runOn(**first, 1).isOk());
+    EXPECT_TRUE(other.get().isOk());
+  }
+  std::vector<std::string> remarks;
+  auto view = collective::record::viewOf({notes}, "", 100, remarks);
+  ASSERT_TRUE(view.isOk()) << std::move(view).takeStatus().toString();
+  // Both processes know each other's job by the same name.
+  EXPECT_TRUE(remarks.empty()) << remarks.front();
+  EXPECT_EQ((*view)->ranks().size(), 3U);
+  EXPECT_EQ((*view)->visits().size(), 9U);
+  EXPECT_EQ((*view)->cliques().at(0).engine, "shm");
+  EXPECT_FALSE(collective::record::diagnose(**view, std::chrono::seconds(1)).standsStill);
+
+  ClientOptions options = optionsOf(0);
+  options.processCount = 1;
+  options.runtime.flightRecorder = "/proc/none";
+  EXPECT_EQ(make(options).takeStatus().error(), Error::recorderFile);
+  options.runtime.flightRecorder = notes;
+  options.runtime.flightRecorderEntries = 1000;
+  EXPECT_EQ(make(options).takeStatus().error(), Error::optionValue);
+  clients.clear();
+  std::filesystem::remove_all(notes);
 }
 
 TEST_F(ProcessesTest, OneThatFailsTellsTheOthers) {
@@ -246,7 +283,8 @@ TEST_F(ProcessesTest, ANoteThatCannotBeReadIsRefused) {
 }
 
 TEST_F(ProcessesTest, ProcessesOfAnotherJobAreRefused) {
-  ASSERT_TRUE(store->put("tilewright/process/1", "tilewright-process-1\nh\ntest\n3\n1\n").isOk());
+  ASSERT_TRUE(
+      store->put("tilewright/process/1", "tilewright-process-2\nh\ntest\nname\n3\n1\n").isOk());
   Status status = make(optionsOf(0)).takeStatus();
   EXPECT_EQ(status.error(), Error::ranksNotConnected);
   EXPECT_THAT(status.message(), HasSubstr("is one of 3 processes"));

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -196,8 +197,15 @@ std::string toJson() {
   Recorder &all = recorder();
   std::lock_guard lock(all.mutex);
   const std::string process = concat(",\"pid\":", ::getpid(), ",\"tid\":");
-  std::string out = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{\"name\":\"process_name\"" +
-                    process + "0,\"ph\":\"M\",\"args\":{\"name\":\"tilewright\"}}";
+  // Where zero is on the clock of the machine, and which machine: what it takes to put timelines of
+  // several processes together (`tilewright comm timeline`).
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  std::string out =
+      concat("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"monotonicZero\":", all.zero.load(),
+             ",\"pid\":", ::getpid(), ",\"boot\":\"", boot, "\"},");
+  out += "\"traceEvents\":[\n{\"name\":\"process_name\"" + process +
+         "0,\"ph\":\"M\",\"args\":{\"name\":\"tilewright\"}}";
   for (const std::shared_ptr<Log> &one : all.logs) {
     std::lock_guard logLock(one->mutex);
     if (one->records.empty())

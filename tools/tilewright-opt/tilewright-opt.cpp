@@ -7,6 +7,7 @@
 #include "tilewright/dialect/tile/TileDialect.h"
 #include "tilewright/target/cpu/Passes.h"
 #include "tilewright/target/nvptx/Passes.h"
+#include "tilewright/transform/distribute/Passes.h"
 #include "tilewright/transform/fuse/Passes.h"
 #include "tilewright/transform/schedule/Passes.h"
 #include "tilewright/transform/simplify/Passes.h"
@@ -27,6 +28,7 @@
 
 int main(int argc, char **argv) {
   mlir::registerTransformsPasses();
+  tilewright::distribute::registerTilewrightDistributePasses();
   tilewright::simplify::registerSimplifyPasses();
   tilewright::fuse::registerFusePasses();
   tilewright::tile::registerTilewrightTilePasses();

@@ -31,6 +31,7 @@ extern const Command printCommand;
 extern const Command optionsCommand;
 extern const Command explainCommand;
 extern const Command verifyCommCommand;
+extern const Command commCommand;
 
 /// For commands that compile or run; main() does what it says.
 inline constexpr Flag traceFlag{

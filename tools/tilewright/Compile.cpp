@@ -18,7 +18,7 @@ constexpr Flag compileFlags[] = {
     {"output", "FILE", "where the executable goes (default: the program's name with .twx)"},
     {"code", "PREFIX", "also write the code by itself: PREFIX.o, or PREFIX.ptx and PREFIX.cubin"},
     {"report", "", "print the stages with their times, and what the executable is made of"},
-    {"remarks", "all|fuse|tile",
+    {"remarks", "all|distribute|fuse|tile",
      "print what these stages did and left alone, each with its reason"},
     traceFlag,
 };
@@ -78,9 +78,10 @@ Status compile(const CommandLine &line) {
 
   driver::CompileReport report;
   const std::string remarks = line.last("remarks");
-  if (!remarks.empty() && remarks != "all" && remarks != "fuse" && remarks != "tile")
+  if (!remarks.empty() && remarks != "all" && remarks != "distribute" && remarks != "fuse" &&
+      remarks != "tile")
     return Status(Error::flagValue,
-                  concat("--remarks takes all, fuse or tile, got '", remarks, "'"));
+                  concat("--remarks takes all, distribute, fuse or tile, got '", remarks, "'"));
   TILEWRIGHT_ASSIGN(artifact::Executable executable,
                     compileFile(path, optionsOf(line), report, !remarks.empty()));
   std::vector<std::byte> bytes = artifact::writeExecutable(executable);

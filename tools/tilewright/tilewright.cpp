@@ -11,7 +11,8 @@ using namespace tilewright;
 using namespace tilewright::tools;
 
 static constexpr const Command *commands[] = {&compileCommand, &runCommand,     &printCommand,
-                                              &optionsCommand, &explainCommand, &verifyCommCommand};
+                                              &optionsCommand, &explainCommand, &verifyCommCommand,
+                                              &commCommand};
 
 /// What the shell sees. The README and --help document it; scripts rely on it.
 enum ExitCode {
@@ -72,7 +73,7 @@ static void printHelp(std::ostream &out) {
          "  4  the artifact was refused (E1…)\n"
          "  5  the program could not be run, or judged itself wrong (E3…, E5…)\n"
          "  6  the program could not be compiled (E2…, E4…)\n"
-         "  7  its ranks could wait for each other for ever, or do not fit together (E6…)\n";
+         "  7  its ranks could wait for each other for ever, do, or do not fit together (E6…)\n";
 }
 
 static void printHelp(std::ostream &out, const Command &command) {

@@ -23,6 +23,7 @@ jax_plugin.initialize()
 
 def pytest_addoption(parser):
     parser.addoption("--kills", type=int, default=15, help="how many processes test_kills.py ends while they compile")
+    parser.addoption("--training-steps", type=int, default=10, help="of the transformer in test_parallel_training.py")
 
 
 def build_wheel(folder: pathlib.Path) -> pathlib.Path:

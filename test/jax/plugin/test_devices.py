@@ -71,6 +71,50 @@ y = jax.jit(lambda a: a + 1, donate_argnums=0, out_shardings=on("x", "y"))(a)
 np.testing.assert_allclose(y, x + 1)
 assert a.is_deleted()
 """,
+    "sums that are not taken yet": """
+from jax.sharding import reshard
+mesh = jax.make_mesh((2, 2), ("x", "y"), axis_types=(AxisType.Explicit,) * 2)
+jax.set_mesh(mesh)
+a, b = x[:, :4], x.T[:4]
+on = lambda *spec, **more: NamedSharding(mesh, P(*spec, **more))
+product = jax.shard_map(lambda a, b: a @ b, in_specs=(P("x", "y"), P("y", None)), out_specs=P("x", None, unreduced={"y"}))
+y = jax.jit(product)(jax.device_put(a, on("x", "y")), jax.device_put(b, on("y", None)))
+assert y.sharding == on("x", None, unreduced={"y"}), y.sharding
+for i, shard in enumerate(y.addressable_shards):
+    row, part = slice(i // 2 * 2, i // 2 * 2 + 2), slice(i % 2 * 2, i % 2 * 2 + 2)
+    np.testing.assert_allclose(shard.data, a[row, part] @ b[part])  # a summand each, nothing was sent
+np.testing.assert_allclose(reshard(y, P("x", None)), a @ b)
+np.testing.assert_allclose(reshard(y, P(None, ("x", "y"))), a @ b)
+# Made by jit itself, passed to a region that is written per device, and back through the gradient.
+def f(a, b):
+    z = jnp.einsum("ab,bc->ac", a, b, out_sharding=P("x", None, unreduced={"y"}))
+    z = jax.shard_map(lambda z: jax.lax.psum(z, "y"), in_specs=P("x", None, unreduced={"y"}), out_specs=P("x", None))(z)
+    return (z * z).sum()
+args = jax.device_put(a, on("x", "y")), jax.device_put(b, on("y", None))
+np.testing.assert_allclose(jax.jit(f)(*args), ((a @ b) ** 2).sum(), rtol=1e-6)
+da, db = jax.jit(jax.grad(f, (0, 1)))(*args)
+np.testing.assert_allclose(da, 2 * (a @ b) @ b.T, rtol=1e-5)
+np.testing.assert_allclose(db, 2 * a.T @ (a @ b), rtol=1e-5)
+""",
+    "a region that is written for one axis of two": """
+def f(a):
+    total = jax.lax.psum(a, "y") + jax.lax.axis_index("y")
+    return jnp.tanh(a * a) + jax.lax.axis_index("y"), jax.lax.fori_loop(0, 3, lambda i, v: v + jnp.sum(v, 0), total)
+f = jax.jit(jax.shard_map(f, mesh=mesh, in_specs=P(None, "y"), out_specs=P(None, "y"), axis_names={"y"}))
+y, z = f(jax.device_put(x, on("x", "y")))
+assert y.sharding.is_equivalent_to(on("x", "y"), 2), y.sharding
+np.testing.assert_allclose(y, np.tanh(x * x) + np.repeat([0, 1], 4), rtol=1e-6)
+wanted = np.tile(x[:, :4] + x[:, 4:], 2) + np.repeat([0, 1], 4)
+for _ in range(3):
+    wanted = wanted + wanted.sum(0)
+np.testing.assert_allclose(z, wanted, rtol=1e-6)
+""",
+    "about the largest": """
+f = lambda a: jax.lax.approx_max_k(a, 2)
+values, places = jax.shard_map(f, mesh=mesh, in_specs=P("x", None), out_specs=P("x", None))(x * (-1) ** np.arange(8))
+np.testing.assert_array_equal(places, np.tile([6, 4], (4, 1)))
+np.testing.assert_array_equal(values, x[:, [6, 4]])
+""",
     "a sharding constraint": """
 y = jax.jit(lambda a: jax.lax.with_sharding_constraint(a + 1, on("y", None)) * 2)(x)
 np.testing.assert_allclose(y, (x + 1) * 2)

@@ -158,6 +158,12 @@ assert a.is_deleted()
 total = jax.jit(lambda v: jnp.sum(v * v), out_shardings=everywhere)(spread(x))
 assert float(total) == float(np.sum(x * x)), total
 np.testing.assert_array_equal(jax.device_put(x, everywhere).addressable_data(0), x)
+# A gradient of what all have, from what each has.
+w = np.array([[1, 2], [3, -1]], np.float32)
+step = jax.jit(lambda w, v: w - jax.grad(lambda w: jnp.sum((v @ w) ** 2))(w))
+y = step(jax.device_put(w, everywhere), spread(x))
+assert y.sharding.is_fully_replicated
+np.testing.assert_array_equal(y.addressable_data(0), w - 2 * x.T @ (x @ w))
 
 from jax.experimental import multihost_utils
 np.testing.assert_array_equal(multihost_utils.process_allgather(np.float32(RANK)), np.arange(COUNT, dtype=np.float32))

@@ -3,8 +3,10 @@
 #include "tilewright/collective/messages/Exchange.h"
 #include "tilewright/collective/shm/ShmHost.h"
 #include "tilewright/collective/tcp/Mesh.h"
+#include "tilewright/collective/ucx/UcxEngine.h"
 #include "tilewright/support/Concat.h"
 
+#include <filesystem>
 #include <fstream>
 #include <sched.h>
 #include <sys/stat.h>
@@ -277,6 +279,13 @@ private:
 
 } // namespace
 
+/// Whether this host has a network card that UCX can use better than the kernel.
+static bool hasRdma() {
+  std::error_code ignored;
+  return std::filesystem::directory_iterator("/sys/class/infiniband", ignored) !=
+         std::filesystem::directory_iterator();
+}
+
 Result<std::shared_ptr<HostsEngine::Job>> HostsEngine::Job::create(const Membership &membership,
                                                                    KeyValueStore &store,
                                                                    const Options &options) {
@@ -284,13 +293,23 @@ Result<std::shared_ptr<HostsEngine::Job>> HostsEngine::Job::create(const Members
   auto key = [&](int64_t process) {
     return concat(membership.job, "/host/", membership.epoch, "/", process);
   };
-  TILEWRIGHT_TRY(store.put(key(membership.process), options.host));
+  // A process that could use UCX may not do so alone, so all say what they can.
+  static constexpr std::string_view canUcx = " ucx";
+  const bool offersUcx =
+      options.between == Between::ucx ||
+      (options.between == Between::best && hasRdma() && ucx::isAvailable().isOk());
+  TILEWRIGHT_TRY(store.put(key(membership.process), concat(options.host, offersUcx ? canUcx : "")));
+  bool isUcx = true;
   auto job = std::make_shared<Job>(membership, options);
   std::map<int64_t, std::string> hostOf;
   for (int64_t process : membership.processes()) {
     auto name = meeting.note(key(process), process);
     if (!name.isOk())
       return meeting.giveUp(std::move(name).takeStatus());
+    if (name->ends_with(canUcx))
+      name->resize(name->size() - canUcx.size());
+    else
+      isUcx = false;
     hostOf[process] = *std::move(name);
   }
   Membership here = membership;
@@ -308,9 +327,15 @@ Result<std::shared_ptr<HostsEngine::Job>> HostsEngine::Job::create(const Members
   if (!host.isOk()) // those of other hosts wait for this process too
     return meeting.giveUp(std::move(host).takeStatus());
   job->host = *std::move(host);
-  TILEWRIGHT_ASSIGN(job->mesh, tcp::Mesh::connect(membership, store,
-                                                  {options.address, options.connectPatience},
-                                                  job->meshFailure));
+  if (isUcx) {
+    ucx::UcxEngine::Options outside;
+    outside.connectPatience = options.connectPatience;
+    TILEWRIGHT_ASSIGN(job->mesh, ucx::connectFabric(membership, store, outside, job->meshFailure));
+  } else {
+    TILEWRIGHT_ASSIGN(job->mesh, tcp::Mesh::connect(membership, store,
+                                                    {options.address, options.connectPatience},
+                                                    job->meshFailure));
+  }
   for (int64_t rank : membership.ranksOf(membership.process))
     job->drivers[rank] = std::make_unique<HostsDriver>(*job, rank);
   job->helper = std::make_unique<Helper>(

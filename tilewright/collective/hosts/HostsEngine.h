@@ -2,8 +2,8 @@
 #ifndef TILEWRIGHT_COLLECTIVE_HOSTS_HOSTSENGINE_H
 #define TILEWRIGHT_COLLECTIVE_HOSTS_HOSTSENGINE_H
 
+#include "tilewright/collective/messages/Messages.h"
 #include "tilewright/collective/shm/ShmEngine.h"
-#include "tilewright/collective/tcp/TcpEngine.h"
 
 namespace tilewright::collective::hosts {
 
@@ -20,7 +20,14 @@ public:
     byHost,       // those of a host first, then those of the hosts
     inGroupOrder, // one rank after the other, which costs as many times as a host has ranks
   };
+  /// What carries messages between hosts.
+  enum class Between {
+    best, // UCX where every process has it and an RDMA device, else TCP
+    tcp,  // as fast here as UCX over TCP, and needs nothing
+    ucx,
+  };
   struct Options {
+    Between between = Between::best;
     std::string host = nameOfThisHost();
     Sums sums = Sums::byHost;
     size_t arenaBytes = size_t(16) << 30;
@@ -31,6 +38,7 @@ public:
     bool canSpin = true; // between hosts; within one it depends on cores and ranks
   };
   ///  - ranksNotConnected (E6032), rankFenced (E6033), sharedMemoryExhausted (E6031)
+  ///  - carrierUnavailable (E6060): UCX was asked for and is not here.
   static Result<std::unique_ptr<HostsEngine>> connect(const Membership &membership,
                                                       KeyValueStore &store, const Options &options);
   ~HostsEngine() override;

@@ -1,6 +1,7 @@
 // What hosts have in common and what they do not: bytes between them, the order of sums, deaths.
 #include "tilewright/collective/hosts/HostsEngine.h"
 #include "tilewright/collective/test/Processes.h"
+#include "tilewright/collective/ucx/UcxEngine.h"
 #include "tilewright/support/Concat.h"
 
 #include <gmock/gmock.h>
@@ -27,12 +28,15 @@ HostsEngine::Options optionsFor(int64_t process, int64_t processesEach) {
 
 /// Runs `body` for each rank of a job of hosts with `each` processes.
 void runJob(int64_t ranks, int64_t each,
-            const std::function<void(HostsEngine &, Communicator &)> &body) {
+            const std::function<void(HostsEngine &, Communicator &)> &body,
+            HostsEngine::Between between = HostsEngine::Between::tcp) {
   MemoryKeyValueStore store;
   std::vector<std::thread> threads;
   for (int64_t rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
-      auto engine = HostsEngine::connect(membershipOf(rank, ranks), store, optionsFor(rank, each));
+      HostsEngine::Options options = optionsFor(rank, each);
+      options.between = between;
+      auto engine = HostsEngine::connect(membershipOf(rank, ranks), store, options);
       ASSERT_TRUE(engine.isOk()) << std::move(engine).takeStatus().toString();
       auto communicator = (*engine)->join({1, rank, ranks, {}});
       ASSERT_TRUE(communicator.isOk());
@@ -86,6 +90,20 @@ TEST(HostsEngine, HostsMayHaveDifferentlyManyRanks) {
       EXPECT_TRUE(status.isOk()) << status.toString();
     }
   });
+}
+
+TEST(HostsEngine, UcxMayCarryWhatGoesBetweenHosts) {
+  if (Status status = ucx::isAvailable(); !status.isOk())
+    GTEST_SKIP() << status.toString();
+  runJob(
+      4, 2,
+      [&](HostsEngine &engine, Communicator &communicator) {
+        for (size_t count : {size_t(1), size_t(3000), size_t(200'000)}) {
+          Status status = test::sumOnes(communicator, count, 4);
+          EXPECT_TRUE(status.isOk()) << status.toString();
+        }
+      },
+      HostsEngine::Between::ucx);
 }
 
 TEST(HostsEngine, AKilledRankIsNoticedOnItsHostAndOnOthers) {

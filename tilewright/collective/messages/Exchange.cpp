@@ -87,6 +87,13 @@ protected:
     return std::all_of(expected.begin(), expected.end(),
                        [](const auto &each) { return each->isThere(); });
   }
+  /// This rank goes on with the first of what it expected.
+  void reach(size_t count) {
+    int64_t at = 0;
+    for (size_t i = 0; i < count; ++i)
+      at = std::max(at, expected[i]->at.load(std::memory_order_relaxed));
+    messages.reach(lane.members[mine], at);
+  }
   bool hasLeft() const { return sent.bytes.load(std::memory_order_acquire) >= toSend; }
 
   Messages &messages;
@@ -140,7 +147,10 @@ public:
   Result<bool> advance() override {
     TILEWRIGHT_TRY(sameCalls());
     reduceWhatCame();
-    return reduced == share.bytes && areAllThere() && hasLeft();
+    if (reduced < share.bytes || !areAllThere() || !hasLeft())
+      return false;
+    reach(expected.size());
+    return true;
   }
 
 private:
@@ -190,6 +200,7 @@ private:
       for (size_t done = 0; done < bytes; done += piece)
         reducePiece(reduced + done, std::min(piece, bytes - done), width);
       const std::byte *to = tensor.out + share.begin + reduced;
+      reach(arriving.size()); // operands are expected first
       for (size_t i = 1; isSplit && i < members; ++i)
         send((mine + i) % members, 1, reduced, to, bytes);
       reduced += bytes;
@@ -253,6 +264,7 @@ public:
     answerWhenThere();
     if (!areAllThere())
       return false;
+    reach(expected.size());
     if (!isPlaced) {
       isPlaced = true;
       TILEWRIGHT_TRY(place());
@@ -324,6 +336,7 @@ private:
         !std::all_of(expected.begin(), expected.begin() + static_cast<int64_t>(awaited),
                      [](const auto &each) { return each->isThere(); }))
       return;
+    reach(awaited);
     send(*answerTo, static_cast<uint32_t>(call.tensors.size()), 0, nullptr, 0);
     answerTo.reset();
   }

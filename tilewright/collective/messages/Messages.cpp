@@ -17,8 +17,13 @@ Messages::Messages(const Membership &membership, FailureBox &failure)
 
 bool Messages::isFitting(Expected &expected, const Header &header) {
   if (header.site == expected.site && header.offset <= expected.bytes &&
-      header.bytes <= expected.bytes - header.offset)
+      header.bytes <= expected.bytes - header.offset) {
+    expected.at.store(std::max(expected.at.load(std::memory_order_relaxed), header.at),
+                      std::memory_order_relaxed);
     return true;
+  }
+  if (expected.isDifferent.load(std::memory_order_relaxed))
+    return false;
   expected.text.assign(header.text, strnlen(header.text, sizeof header.text));
   expected.isDifferent.store(true, std::memory_order_release);
   return false;
@@ -42,14 +47,18 @@ void Messages::begin(Incoming &incoming, const Header &header) {
     incoming.parked.resize(header.bytes);
 }
 
-void Messages::end(Incoming &incoming, int64_t from) {
+void Messages::end(Incoming &incoming) {
   const Header &header = incoming.header;
   switch (header.type) {
   case Header::data:
     if (incoming.expected) {
       if (incoming.expected->bytes == 0)
         count(incoming, 1);
-    } else if (!expectations.contains(header.key)) { // else it did not fit
+    } else if (auto found = expectations.find(header.key); found != expectations.end()) {
+      // It was asked for while it came; or it did not fit, and does not now.
+      if (meets(incoming, *found->second, header.bytes) && header.bytes == 0)
+        count(incoming, 1);
+    } else {
       early[header.key].push_back({header, std::move(incoming.parked)});
     }
     break;
@@ -63,7 +72,9 @@ void Messages::end(Incoming &incoming, int64_t from) {
     }
     break;
   case Header::goodbye:
-    haveSaidGoodbye[from] = true;
+    haveSaidGoodbye[header.process] = true;
+    break;
+  case Header::hello:
     break;
   case Header::where:
     wheres[header.key.from] =
@@ -124,6 +135,7 @@ void Messages::send(const Key &key, uint64_t site, std::string_view text, uint64
   header.site = site;
   header.offset = offset;
   header.bytes = bytes.size();
+  header.process = membership.process;
   std::memcpy(header.text, text.data(), std::min(text.size(), sizeof header.text - 1));
   const int64_t process = membership.processOfRank[static_cast<size_t>(key.to)];
   if (process != membership.process)
@@ -134,13 +146,14 @@ void Messages::send(const Key &key, uint64_t site, std::string_view text, uint64
   if (!bytes.empty())
     std::memcpy(incoming.begin(), bytes.data(), bytes.size());
   count(incoming, bytes.size());
-  end(incoming, process);
+  end(incoming);
   sent.bytes.fetch_add(bytes.size(), std::memory_order_release);
   wake();
 }
 
 void Messages::tellAll(Header header, std::string_view text) {
   header.bytes = text.size();
+  header.process = membership.process;
   for (int64_t process : others)
     post(process, header, std::as_bytes(std::span(text)), nullptr);
 }
@@ -181,14 +194,17 @@ void Messages::passOnFailure() {
 void Messages::leaveRun(int64_t rank, int64_t run) {
   if (failure.isSet())
     passOnFailure();
-  std::lock_guard lock(mutex);
-  int64_t &last = leftRuns[static_cast<size_t>(rank)];
-  last = std::max(last, run);
-  Header header;
-  header.type = Header::leftRun;
-  header.key.from = static_cast<int32_t>(rank);
-  header.key.sequence = static_cast<uint64_t>(run);
-  tellAll(header, "");
+  {
+    std::lock_guard lock(mutex);
+    int64_t &last = leftRuns[static_cast<size_t>(rank)];
+    last = std::max(last, run);
+    Header header;
+    header.type = Header::leftRun;
+    header.key.from = static_cast<int32_t>(rank);
+    header.key.sequence = static_cast<uint64_t>(run);
+    tellAll(header, "");
+  }
+  flushFor(50ms); // whoever leaves may not come again to send the rest
   wake();
 }
 

@@ -27,13 +27,15 @@ struct KeyHash {
 /// came with another collective is found when its first message is.
 struct Header {
   static constexpr uint32_t right = 0x74696c77;
-  enum Type : uint32_t { data, aborted, leftRun, goodbye, where };
+  enum Type : uint32_t { data, aborted, leftRun, goodbye, where, hello }; // hello: for carriers
   uint32_t magic = right;
   Type type = data;
   Key key;
   uint64_t site = 0;
   uint64_t offset = 0, bytes = 0; // of what follows, in what is expected
-  char text[96] = {};             // of the call
+  int64_t process = 0;            // that sends it
+  int64_t at = 0;                 // for carriers with a clock of their own: when it arrives
+  char text[80] = {};             // of the call
 
   /// Nobody sends more at once than it has memory for; whoever says so is not one of us.
   bool isRight() const { return magic == right && bytes <= (uint64_t(1) << 40); }
@@ -48,6 +50,7 @@ struct Expected {
   std::atomic<size_t> received = 0;      // from the beginning
   std::atomic<bool> isDifferent = false; // the other came with something else: `text`
   std::string text;                      // set before isDifferent
+  std::atomic<int64_t> at = 0;           // the latest Header::at of what came
   /// A message of no bytes counts as one.
   bool isThere() const {
     return received.load(std::memory_order_acquire) >= (bytes > 0 ? bytes : 1);
@@ -76,8 +79,8 @@ public:
   void expect(Expected &expected);
   void forget(Expected &expected);
 
-  /// Sends now what can be sent now, the rest as it goes on. What is sent with one key arrives in
-  /// the order of the calls.
+  /// Sends now what can be sent now, the rest as it goes on. Messages may overtake each other; if
+  /// several have one key, `received` counts for nothing until they are all there.
   void send(const Key &key, uint64_t site, std::string_view text, uint64_t offset,
             std::span<const std::byte> bytes, Sent &sent);
   /// What was sent with this is not read any more.
@@ -87,6 +90,8 @@ public:
   virtual void progress(std::chrono::milliseconds longest) = 0;
   /// Ends a progress() that waits.
   virtual void wake() = 0;
+  /// A rank of this process goes on with what arrived then: for carriers with a clock of their own.
+  virtual void reach(int64_t rank, int64_t at) {}
 
   /// Sets the failure, and tells the others as well as it goes in a moment.
   void fail(std::string text);
@@ -112,8 +117,8 @@ protected:
   void begin(Incoming &incoming, const Header &header);
   /// This many more bytes are where they belong; those of a message need not be told one by one.
   static void count(const Incoming &incoming, size_t bytes);
-  /// The message is whole. `from`: the process it came from.
-  void end(Incoming &incoming, int64_t from);
+  /// The message is whole.
+  void end(Incoming &incoming);
   /// Whether one that is being read finds its place now; `have` bytes of it have come.
   bool meets(Incoming &incoming, Expected &expected, size_t have);
 
@@ -140,7 +145,7 @@ protected:
   Traffic sentBytes;
 
 private:
-  bool isFitting(Expected &expected, const Header &header);
+  static bool isFitting(Expected &expected, const Header &header);
   void passOnFailure();
 
   std::atomic<bool> hasToldFailure = false;

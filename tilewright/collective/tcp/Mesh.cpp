@@ -189,7 +189,7 @@ void Mesh::flush(Link &link) {
 
 void Mesh::endMessage(Link &link) {
   link.isInside = false;
-  end(link.message, link.process);
+  end(link.message);
 }
 
 /// Takes messages, and parts of them, out of what was read.

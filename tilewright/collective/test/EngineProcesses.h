@@ -21,12 +21,14 @@ void expectKilledRankIsNamed(const Connect &connect, size_t count, int rounds,
                              const std::string &died);
 /// One of two is stopped: the other's deadline passes, and what the first comes back to has failed.
 void expectStoppedRankIsFenced(const Connect &connect, int rounds);
-void expectMissingRanksAreNamed(const Connect &connect);
-/// Who has the address of rank 0 in epoch 5, which is under `key`, and comes from epoch 4 is not
+/// `gone`: what is said of one that was there and is not any more.
+void expectMissingRanksAreNamed(const Connect &connect,
+                                const std::string &gone = "in vain for rank 1");
+/// Who has the address of rank 0 in epoch 5 and comes from epoch 4 is not
 /// let in; who comes from epoch 5 is, all the same.
-void expectStaleEpochIsFenced(const Connect &connect, const std::string &key);
-/// A thousand connects leave no descriptor and no thread, nor a mapping where these are counted.
-void expectNothingIsLeftBehind(const Connect &connect, bool countsMappings);
+void expectStaleEpochIsFenced(const Connect &connect);
+/// So many connects leave no descriptor and no thread, nor a mapping where these are counted.
+void expectNothingIsLeftBehind(const Connect &connect, bool countsMappings, int rounds = 1000);
 
 } // namespace tilewright::collective::test
 

@@ -1,5 +1,6 @@
 #include "tilewright/collective/test/FaultRank.h"
 #include "tilewright/collective/hosts/HostsEngine.h"
+#include "tilewright/collective/tcp/TcpEngine.h"
 #include "tilewright/collective/test/Processes.h"
 #include "tilewright/support/Concat.h"
 

@@ -3,6 +3,7 @@
 #define TILEWRIGHT_COLLECTIVE_TEST_PROCESSES_H
 
 #include "tilewright/collective/Driver.h"
+#include "tilewright/support/Concat.h"
 
 #include <functional>
 #include <string>
@@ -66,19 +67,27 @@ Status sumOnes(Communicator &communicator, size_t count, float expected);
 Status sumForEver(Communicator &communicator, size_t count, float expected,
                   const std::function<void()> &onRound = {});
 
-/// A store in which every key has the value of one: how a late rank finds others of a new epoch.
+/// A store in which a late rank of epoch `old` finds what those of epoch `now` have left.
 class StaleStore final : public KeyValueStore {
 public:
-  StaleStore(KeyValueStore &store, std::string key) : store(store), key(std::move(key)) {}
+  StaleStore(KeyValueStore &store, uint64_t old, uint64_t now)
+      : store(store), old(concat("/", old, "/")), now(concat("/", now, "/")) {}
   Status put(std::string_view, std::string_view) override { return Status(); }
-  Result<std::string> get(std::string_view, Deadline deadline) override {
-    return store.get(key, deadline);
+  Result<std::string> get(std::string_view key, Deadline deadline) override {
+    return store.get(moved(key), deadline);
   }
-  Result<std::optional<std::string>> tryGet(std::string_view) override { return store.tryGet(key); }
+  Result<std::optional<std::string>> tryGet(std::string_view key) override {
+    return store.tryGet(moved(key));
+  }
 
 private:
+  std::string moved(std::string_view key) const {
+    std::string other(key);
+    const size_t at = other.find(old);
+    return at == std::string::npos ? other : other.replace(at, old.size(), now);
+  }
   KeyValueStore &store;
-  const std::string key;
+  const std::string old, now;
 };
 
 /// What this process has.

@@ -58,6 +58,9 @@ static Result<collective::Call> callOf(const Collective &collective,
                          results.size(), " results is not known"));
   call.kind = *kind;
   call.order = step.order;
+  call.name = collective.name;
+  call.place = collective.place;
+  call.identity = collective.identity;
   TILEWRIGHT_TRY(addDimensions(step, call));
   if (const Attribute *body = find(step, "body"))
     if (const auto *operation = std::get_if<std::string>(&body->value))
@@ -76,9 +79,7 @@ Status CpuCollectives::start(const Collective &collective,
   TILEWRIGHT_ASSIGN(collective::Call call, callOf(collective, operands, results));
   auto one = std::make_unique<Begun>();
   one->groups = collective.step->groups;
-  one->name = concat(collective.step->kind, ".", collective.step->id);
   call.groups = &one->groups;
-  call.name = one->name;
   TILEWRIGHT_ASSIGN(one->ticket, communicator.start(call));
   begun[&collective] = std::move(one);
   return Status();
@@ -96,9 +97,7 @@ Status CpuCollectives::finish(const Collective &collective) {
 Status CpuCollectives::run(const Collective &collective, std::span<const std::byte *const> operands,
                            std::span<std::byte *const> results) {
   TILEWRIGHT_ASSIGN(collective::Call call, callOf(collective, operands, results));
-  const std::string name = concat(collective.step->kind, ".", collective.step->id);
   call.groups = &collective.step->groups;
-  call.name = name;
   return communicator.run(call);
 }
 

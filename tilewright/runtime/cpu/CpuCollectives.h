@@ -27,7 +27,6 @@ private:
   struct Begun {
     collective::Communicator::Ticket ticket = 0;
     std::vector<std::vector<int64_t>> groups; // the communicator refers to them
-    std::string name;                         // so it does to this
   };
   collective::Communicator &communicator;
   std::unordered_map<const Collective *, std::unique_ptr<Begun>> begun;

@@ -4,12 +4,16 @@
 #include "tilewright/support/Concat.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 
 namespace tilewright::runtime::cpu {
 namespace {
 
 using namespace artifact;
+
+/// Of all programs of the process: no number comes twice.
+std::atomic<uint64_t> nextCollective = 1;
 
 class PlanBuilder {
 public:
@@ -213,10 +217,16 @@ private:
 
   Status add(const CollectiveStartStep &step) {
     plan.hasCollectives = true;
-    Collective collective{&step, typesOf(step.operands), typesOf(step.results), {}};
+    Collective collective{&step,
+                          typesOf(step.operands),
+                          typesOf(step.results),
+                          {},
+                          concat(step.kind, ".", step.id),
+                          plan.steps[current]->location,
+                          nextCollective.fetch_add(1, std::memory_order_relaxed)};
     TILEWRIGHT_ASSIGN(collective.bodies, bodiesNamed(step.bodies));
     const auto index = static_cast<uint32_t>(plan.collectives.size());
-    plan.collectives.push_back(collective);
+    plan.collectives.push_back(std::move(collective));
     collectives[step.id] = index;
     emit(Op::collectiveStart, step.operands, step.results).index = index;
     return Status();

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace tilewright::runtime::cpu {
@@ -33,6 +34,9 @@ struct Collective {
   const artifact::CollectiveStartStep *step = nullptr;
   std::span<const TensorType> operands, results;
   std::span<const Body> bodies;
+  std::string name;       // for messages: "all_reduce.3"
+  std::string_view place; // the user's file and line, or nothing
+  uint64_t identity = 0;  // Call::identity
 };
 
 /// One rank's side of the collectives of one run.

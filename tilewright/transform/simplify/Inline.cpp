@@ -1,5 +1,6 @@
 // simplify-inline: one flat @main.
 #include "tilewright/dialect/stablehlo/CallOps.h"
+#include "tilewright/transform/simplify/ApproxTopK.h"
 #include "tilewright/transform/simplify/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -32,6 +33,7 @@ struct Inline : impl::InlinePassBase<Inline> {
         kept.insert(name);
     for (const std::string &name : keep)
       kept.insert(name);
+    makeTopKExact(module);
     SymbolTable symbols(module);
 
     // Callees before callers: each body is flat when it is copied.

@@ -15,7 +15,7 @@ def InlinePass : Pass<"simplify-inline", "::mlir::ModuleOp"> {
     because "chlo.erf" is in `keep`: a target has its own code for it. Functions
     that nobody refers to any more are gone.
 
-    Asynchronous starts of plain ops become those ops, and each location names the call it came
+    The custom call ApproxTopK becomes a sort by the function that it names. Asynchronous starts of plain ops become those ops, and each location names the call it came
     through.
 
     Expects: a verified module without recursion. Gives: no func.call, and no composite whose

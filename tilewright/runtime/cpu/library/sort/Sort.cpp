@@ -6,6 +6,7 @@
 #include "tilewright/runtime/cpu/library/sort/SortKeys.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <optional>
 
@@ -42,11 +43,14 @@ public:
       to.push_back(run.results[i]);
       if (!isMoved)
         continue;
-      // The rows' results go to the kernel's result first, as room; then to their places.
+      // Rows are put into the kernel's result, as room, sorted into another place and moved back
+      // from there. A result that is the operand's memory is room only once the rows are out of it.
       moved.emplace_back(rows * length * inputs[i].bytes);
-      inputs[i].toRows.run(run.operands[i], run.results[i], run.pool);
-      from[i] = run.results[i];
-      to[i] = moved.back().data();
+      const bool isInPlace = run.operands[i] == run.results[i];
+      std::byte *rowsOf = isInPlace ? moved.back().data() : run.results[i];
+      inputs[i].toRows.run(run.operands[i], rowsOf, run.pool);
+      from[i] = rowsOf;
+      to[i] = isInPlace ? run.results[i] : moved.back().data();
     }
     if (rows == 1)
       sortRow(from, to, 0, &run.pool);
@@ -57,8 +61,13 @@ public:
                                sortRow(from, to, row, nullptr);
                            });
     if (isMoved)
-      for (size_t i = 0; i < inputs.size(); ++i)
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        if (to[i] == run.results[i]) {
+          std::memcpy(moved[i].data(), to[i], static_cast<size_t>(rows * length * inputs[i].bytes));
+          to[i] = moved[i].data();
+        }
         inputs[i].fromRows.run(to[i], run.results[i], run.pool);
+      }
     return Status();
   }
 
@@ -136,6 +145,12 @@ private:
       withCell(inputs[i].bytes, [&]<typename Cell>() {
         const auto *source = reinterpret_cast<const Cell *>(from[i] + begin);
         auto *target = reinterpret_cast<Cell *>(to[i] + begin);
+        // In place a row is read where another of its elements has been written.
+        const Scratch kept(from[i] == to[i] ? length * inputs[i].bytes : 0);
+        if (from[i] == to[i]) {
+          std::memcpy(kept.data(), source, static_cast<size_t>(length * inputs[i].bytes));
+          source = kept.as<Cell>();
+        }
         auto piece = [&](int64_t first, int64_t last) {
           for (int64_t k = first; k < last; ++k)
             target[k] = source[places[k]];

@@ -1,0 +1,174 @@
+"""Programs divided over devices: random shardings on a random mesh, the program of one device, and its run on all of them."""
+
+import collections
+import dataclasses
+import re
+import subprocess
+
+import evaluator
+import ml_dtypes
+import numpy as np
+
+OPT = evaluator.TOOL.parent / "tilewright-opt"
+MESHES = {2: [(2,)], 4: [(4,), (2, 2)], 8: [(8,), (2, 4), (2, 2, 2)]}
+
+
+@dataclasses.dataclass
+class Cut:
+    """The axes of each dimension, by number."""
+
+    mesh: tuple
+    dims: list
+
+    def count(self, dim):
+        return int(np.prod([self.mesh[axis] for axis in self.dims[dim]], dtype=np.int64))
+
+    def piece(self, array, device):
+        place = np.unravel_index(device, self.mesh)
+        for dim, axes in enumerate(self.dims):
+            position = 0
+            for axis in axes:
+                position = position * self.mesh[axis] + int(place[axis])
+            array = np.split(array, self.count(dim), axis=dim)[position]
+        return array
+
+    def text(self):
+        dims = ["{" + ", ".join(f'"a{axis}"' for axis in axes) + "}" for axes in self.dims]
+        return f"{{sdy.sharding = #sdy.sharding<@mesh, [{', '.join(dims)}]>}}"
+
+
+def draw_cut(rng, mesh, shape, chance, is_batch=False):
+    cut = Cut(mesh, [[] for _ in shape])
+    if is_batch and shape and shape[0] % int(np.prod(mesh)) == 0:
+        cut.dims[0] = list(range(len(mesh)))
+        return cut
+    for axis in rng.sample(range(len(mesh)), len(mesh)):
+        if shape and rng.random() < chance:
+            dim = rng.randrange(len(shape))
+            cut.dims[dim].append(axis)
+            if shape[dim] % cut.count(dim):
+                cut.dims[dim].pop()
+    return cut
+
+
+def with_shardings(text, mesh, inputs, results):
+    """The program with a mesh, and shardings on the signature of its main function."""
+    axes = ", ".join(f'"a{i}"={size}' for i, size in enumerate(mesh))
+    devices = int(np.prod(mesh))
+    text = re.sub(r"mhlo.num_partitions = 1 : i32", f"mhlo.num_partitions = {devices} : i32", text, count=1)
+    head, signature, rest = re.match(r"(.*?)(  func\.func public @main\(.*?\{\n)(.*)", text, re.S).groups()
+    arguments, types = re.match(r"  func\.func public @main\((.*)\) -> \(?(.*?)\)? \{\n", signature, re.S).groups()
+    arguments = re.findall(r"(%arg\d+: tensor<[^ ,]*>)", arguments)
+    types = re.findall(r"(tensor<[^ ]*>) \{jax", types)
+    assert len(arguments) == len(inputs) and len(types) == len(results), signature
+    arguments = ", ".join(f"{argument} {cut.text()}" for argument, cut in zip(arguments, inputs))
+    types = ", ".join(f"{type} {cut.text()}" for type, cut in zip(types, results))
+    return f"{head}  sdy.mesh @mesh = <[{axes}]>\n  func.func public @main({arguments}) -> ({types}) {{\n{rest}"
+
+
+class Case:
+    """A program as an artifact for one device; `outputs` are (shape, dtype) of its results."""
+
+    def __init__(self, name, artifact, arguments, outputs, folder, rng):
+        self.name, self.arguments, self.outputs, self.folder, self.rng = name, arguments, outputs, folder, rng
+        file = folder / f"{name}.mlirbc"
+        file.write_bytes(artifact)
+        self.text = subprocess.run(
+            [evaluator.TOOL, "print", file], capture_output=True, text=True, check=True, timeout=60
+        ).stdout
+        for i, array in enumerate(arguments):
+            np.save(folder / f"{name}.in{i}.npy", array)
+        self.collectives = collections.Counter()
+
+    def whole(self):
+        """A line of a batch that computes all on one device."""
+        return self._line(f"{self.name}.mlirbc", [f"{self.name}.in{i}.npy" for i in range(len(self.arguments))], self.name)
+
+    def divide(self, mesh):
+        """A line of a batch that computes it on all devices; words in its place if it cannot be divided."""
+        devices = int(np.prod(mesh))
+        self.mesh, name = mesh, f"{self.name}-{devices}"
+        # Half of them as a batch: then most ops meet operands that are divided alike.
+        is_batch = self.rng.random() < 0.5
+        cuts = [draw_cut(self.rng, mesh, a.shape, 0.8, is_batch) for a in self.arguments]
+        self.results = [draw_cut(self.rng, mesh, shape, 0.3) for shape, _ in self.outputs]
+        whole = self.folder / f"{name}.whole.mlir"
+        whole.write_text(with_shardings(self.text, mesh, cuts, self.results))
+        done = subprocess.run(
+            [OPT, whole, "--simplify-inline", "--distribute-split", "-o", self.folder / f"{name}.mlir"],
+            capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        if done.returncode:
+            return None, done.stderr
+        inputs = []
+        for i, (cut, array) in enumerate(zip(cuts, self.arguments)):
+            for device in range(devices):
+                np.save(self.folder / f"{name}.in{i}.rank{device}.npy", cut.piece(array, device))
+            inputs.append(f"{name}.in{i}.rank{{rank}}.npy")
+        text = (self.folder / f"{name}.mlir").read_text()
+        self.collectives = collections.Counter(re.findall(r"stablehlo\.(all_\w+)", text))
+        return self._line(f"{name}.mlir", inputs, name), None
+
+    def answers(self):
+        """Of each device: what it has, and which piece of one device's answer it should have.
+
+        - FileNotFoundError: a program that did not run.
+        """
+        whole = [self._load(f"{self.name}.out{i}", dtype) for i, (_, dtype) in enumerate(self.outputs)]
+        devices = int(np.prod(self.mesh))
+        for device in range(devices):
+            got = [
+                self._load(f"{self.name}-{devices}.outrank{device}-{i}", dtype)
+                for i, (_, dtype) in enumerate(self.outputs)
+            ]
+            yield device, got, [cut.piece(array, device) for cut, array in zip(self.results, whole)]
+
+    def _line(self, program, inputs, prefix):
+        return " ".join(str(self.folder / file) for file in (program, *inputs)) + f" -> {self.folder / prefix}.out"
+
+    def _load(self, name, dtype):
+        array = np.load(self.folder / f"{name}.npy")
+        return array.view(dtype) if array.dtype.kind == "V" else array
+
+
+def dtype_of(name):
+    return np.dtype(getattr(ml_dtypes, name, name))
+
+
+def run_batch(folder, name, lines, devices):
+    batch = folder / f"{name}.txt"
+    batch.write_text("\n".join(lines) + "\n")
+    done = subprocess.run(
+        [evaluator.TOOL, "run", f"--partitions={devices}", f"--batch={batch}"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=1800,
+    )  # fmt: skip
+    return done.stdout + done.stderr
+
+
+def compare(cases, folder, judge):
+    """Runs every case on one device and on 2, 4 and 8. `judge(case, device, got, wanted)` says in words what is wrong.
+
+    (what is wrong, collectives of all programs, number of runs)
+    """
+    run_batch(folder, "whole", [case.whole() for case in cases], 1)
+    wrong, collectives, runs = [], collections.Counter(), 0
+    for devices, meshes in MESHES.items():
+        lines, running = [], []
+        for number, case in enumerate(cases):
+            line, failure = case.divide(meshes[number % len(meshes)])
+            if failure:
+                wrong.append(f"{case.name} on {case.mesh}: {failure}")
+                continue
+            lines.append(line)
+            running.append(case)
+            collectives += case.collectives
+        said = run_batch(folder, f"on{devices}", lines, devices)
+        for case in running:
+            runs += 1
+            try:
+                words = [judge(case, *answer) for answer in case.answers()]
+            except FileNotFoundError as error:
+                words = [f"no output: {error}\n{said[-800:]}"]
+            if word := next(filter(None, words), None):
+                wrong.append(f"{case.name} on {case.mesh}, {folder}/{case.name}-{devices}.whole.mlir: {word}")
+    return wrong, collectives, runs

@@ -1,0 +1,92 @@
+"""Programs divided over 2, 4 and 8 devices, and equal to what one device computes within their own bounds.
+
+    pytest test/jax/test_random_split.py --programs 2000 --seed 7
+
+Parameters get random shardings on a random mesh, some results too. `distribute-split` makes of each the program of one
+device, and the evaluator runs it on all devices at a time, which exchange what its collectives say. One device, the whole
+program, is the judge. Sums over what is divided are taken in another order, which the bounds of a value allow for
+(random_programs.py, agreement.py); what is exact stays exact.
+"""
+
+import dataclasses
+import random
+
+import agreement
+import artifacts
+import catalog
+import conftest
+import dividing
+import jax
+import numpy as np
+import pytest
+import random_programs
+from jax import export
+from test_random_programs import disagreement
+
+SIZES = (8, 16, 4, 8, 2, 3, 1)  # most come out even
+# Where a program's class does not say that parts of its sums are rounded to bf16 before they are added: two of its ulps, in f32's.
+ROUNDED = {"small_types.mixed_precision_training_step": 2 * 2**16}
+NOBODY = artifacts.Case("", "", 1, b"", [], [])
+
+
+def finish(config, what, count, wrong, collectives, runs):
+    config.stash[conftest.SUMMARY] = config.stash.get(conftest.SUMMARY, []) + [
+        f"{what}: {count} programs on 2, 4 and 8 devices, {len(wrong)} of {runs} disagree; {dict(collectives)}"
+    ]
+    assert collectives["all_reduce"] and collectives["all_gather"]
+    if wrong:
+        pytest.fail(f"{what}: {len(wrong)} disagree, the shortest is\n{min(wrong, key=len)}")
+
+
+def test_random_programs_in_pieces(tmp_path, pytestconfig):
+    seed, count = pytestconfig.getoption("--seed"), pytestconfig.getoption("--programs")
+    programs, cases = {}, []
+    for i in range(count):
+        rng = random.Random(f"{seed}/{i}")
+        program = random_programs.seeded_program(f"split/{seed}/{i}", SIZES)
+        function = program.function()
+        # The other values are used in the program alone, so that they may be divided.
+        kept = sorted(rng.sample(range(len(program.lines)), min(len(program.lines), rng.randint(1, 3))))
+        program = dataclasses.replace(program, outputs=tuple(program.outputs[k] for k in kept))
+        with jax.enable_x64(True):
+            arguments = program.arguments()
+            jitted = jax.jit(lambda *a, f=function, kept=kept: [f(*a)[k] for k in kept], keep_unused=True)
+            exported = export.export(jitted, platforms=["cpu"])(*arguments)
+        outputs = [(spec.shape, dividing.dtype_of(spec.dtype)) for spec in program.outputs]
+        cases.append(dividing.Case(f"p{i}", exported.mlir_module_serialized, arguments, outputs, tmp_path, rng))
+        programs[f"p{i}"] = program
+
+    def judge(case, device, got, wanted):
+        program = programs[case.name]
+        word = disagreement(
+            program, dataclasses.replace(NOBODY, expected=wanted), got, "one device", f"device {device}"
+        )
+        return word and f"{program.source()}{word}"
+
+    finish(pytestconfig, f"seed {seed}", count, *dividing.compare(cases, tmp_path, judge))
+
+
+def test_programs_of_the_catalog_in_pieces(tmp_path, pytestconfig):
+    """Every twelfth of them with every change; all with --programs 1000."""
+    step = 1 if pytestconfig.getoption("--programs") >= 1000 else 12
+    cases, bounds = [], {}
+    for program in list(catalog.load().values())[::step]:
+        symbolic = [i.symbolic for i in jax.tree.leaves(program.inputs, is_leaf=lambda i: isinstance(i, catalog.Input))]
+        if program.ranks != 1 or any(symbolic):
+            continue
+        made = artifacts.make(program)
+        outputs = [(array.shape, array.dtype) for array in made.expected]
+        rng = random.Random(program.name)
+        cases.append(dividing.Case(program.name, made.artifact, made.inputs, outputs, tmp_path, rng))
+        bounds[program.name] = agreement.CLASSES[program.op_class]
+
+    def judge(case, device, got, wanted):
+        bound = bounds[case.name]
+        for index, (actual, expected) in enumerate(zip(got, wanted)):
+            distance = agreement.distance(actual, expected, bound.of)
+            allowed = ROUNDED.get(case.name, bound.ulps)
+            if not distance <= allowed:
+                return f"output {index} of device {device} is {distance:.4g} ulps away, {allowed} are allowed"
+        return None
+
+    finish(pytestconfig, "catalog", len(cases), *dividing.compare(cases, tmp_path, judge))

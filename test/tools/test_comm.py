@@ -1,0 +1,33 @@
+"""`tilewright comm`: what it says of files that are not there, damaged or foreign. test_hang.py has jobs that hang."""
+
+import os
+import pathlib
+import subprocess
+
+TOOL = pathlib.Path(os.environ["TILEWRIGHT_BUILD_DIR"]) / "bin" / "tilewright"
+
+
+def tilewright(*arguments, code=0):
+    done = subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+def test_where_there_is_nothing(tmp_path):
+    for what in (["explain"], ["timeline", f"--output={tmp_path}/t.json"]):
+        assert "E6052" in tilewright("comm", *what, tmp_path, code=7)
+    assert "is not there" in tilewright("comm", "explain", tmp_path / "none", code=7)
+    assert not (tmp_path / "t.json").exists()
+
+
+def test_what_is_no_recording(tmp_path):
+    (tmp_path / "x.flight").write_bytes(b"TWFLIGHT" + bytes(100))
+    text = tilewright("comm", "explain", tmp_path, code=7)
+    assert "E6050" in text and "x.flight has 108 bytes" in text
+
+
+def test_wrong_use(tmp_path):
+    assert "takes explain or timeline" in tilewright("comm", "expalin", code=2)
+    assert "--output" in tilewright("comm", "timeline", tmp_path, code=2)
+    assert "--patience takes seconds" in tilewright("comm", "explain", tmp_path, "--patience=long", code=2)
+    assert "tilewright comm explain" in tilewright("comm", "--help")

@@ -1,0 +1,77 @@
+#include "tilewright/collective/record/ThisProcess.h"
+#include "tilewright/support/Concat.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace tilewright::collective::record {
+
+static std::string wholeFile(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+static uint64_t namespaceOfPids() {
+  struct stat status = {};
+  return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
+static std::string bootName() {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  return boot;
+}
+
+/// The state and the time of the start, which are fields 3 and 22; names may have spaces, so
+/// counting begins behind the last bracket.
+static std::optional<std::pair<char, uint64_t>> readStat(const std::string &path) {
+  const std::string text = wholeFile(path);
+  const size_t bracket = text.rfind(')');
+  if (bracket == std::string::npos)
+    return std::nullopt;
+  std::istringstream rest(text.substr(bracket + 1));
+  char letter = '?';
+  rest >> letter;
+  std::string skipped;
+  for (int field = 4; field < 22; ++field)
+    rest >> skipped;
+  uint64_t start = 0;
+  if (!(rest >> start))
+    return std::nullopt;
+  return std::pair(letter, start);
+}
+
+ThisProcess thisProcess() {
+  ThisProcess self;
+  self.pid = static_cast<uint64_t>(getpid());
+  if (const auto stat = readStat("/proc/self/stat"))
+    self.start = stat->second;
+  self.pidNamespace = namespaceOfPids();
+  char host[64] = {};
+  if (gethostname(host, sizeof host - 1) == 0)
+    self.host = host;
+  self.boot = bootName();
+  self.command = wholeFile("/proc/self/cmdline");
+  std::replace(self.command.begin(), self.command.end(), '\0', ' ');
+  while (!self.command.empty() && self.command.back() == ' ')
+    self.command.pop_back();
+  return self;
+}
+
+ProcessState stateOf(uint64_t pid, uint64_t start, uint64_t pidNamespace, const std::string &boot) {
+  static const std::string here = bootName();
+  static const uint64_t numbers = namespaceOfPids();
+  if (boot != here || pidNamespace != numbers)
+    return {};
+  const auto stat = readStat(concat("/proc/", pid, "/stat"));
+  if (!stat || stat->second != start || stat->first == 'Z' || stat->first == 'X')
+    return {ProcessState::Kind::gone, stat ? stat->first : '?'};
+  const bool isStopped = stat->first == 'T' || stat->first == 't';
+  return {isStopped ? ProcessState::Kind::stopped : ProcessState::Kind::runs, stat->first};
+}
+
+} // namespace tilewright::collective::record

@@ -1,0 +1,79 @@
+#include "tilewright/collective/simulate/SimulatedEngine.h"
+
+#include <cstring>
+
+namespace tilewright::collective::simulate {
+
+using messages::Expected;
+using messages::Header;
+using messages::Messages;
+using messages::Sent;
+
+namespace {
+
+class SimulatedMessages final : public Messages {
+public:
+  SimulatedMessages(const Membership &membership, FailureBox &failure,
+                    std::shared_ptr<Cluster> cluster)
+      : Messages(membership, failure), cluster(std::move(cluster)) {
+    this->cluster->join(membership.process);
+  }
+  ~SimulatedMessages() override {
+    if (!failure.isSet())
+      sayGoodbye();
+    cluster->leave(membership.process);
+  }
+
+  void progress(std::chrono::milliseconds longest) override {
+    // Deliveries are ordered, so only one thread may be between taking them and ending them.
+    std::lock_guard one(delivering);
+    std::vector<Cluster::Delivery> brought = cluster->receive(membership.process, longest);
+    std::lock_guard lock(mutex);
+    for (Cluster::Delivery &each : brought) {
+      if (each.isEnd) {
+        lose(each.from, "", "its end was closed");
+        continue;
+      }
+      Incoming incoming;
+      begin(incoming, each.header);
+      if (!each.bytes.empty())
+        std::memcpy(incoming.begin(), each.bytes.data(), each.bytes.size());
+      count(incoming, each.bytes.size());
+      end(incoming);
+    }
+  }
+  void wake() override { cluster->wake(membership.process); }
+  void reach(int64_t rank, int64_t at) override { cluster->advance(rank, at); }
+
+private:
+  void post(int64_t process, const Header &header, std::span<const std::byte> bytes,
+            Sent *sent) override {
+    cluster->send(membership.process, process, header, bytes);
+    sentBytes.payload += bytes.size();
+    sentBytes.headers += sizeof(Header);
+    if (sent)
+      sent->bytes.fetch_add(bytes.size(), std::memory_order_release);
+  }
+  void withdraw(Sent &) override {} // everything has left at once
+  void flushFor(std::chrono::milliseconds) override {}
+
+  const std::shared_ptr<Cluster> cluster;
+  std::mutex delivering;
+};
+
+} // namespace
+
+Result<std::unique_ptr<SimulatedEngine>> SimulatedEngine::connect(const Membership &membership,
+                                                                  std::shared_ptr<Cluster> cluster,
+                                                                  const Options &options) {
+  TILEWRIGHT_ASSIGN(
+      auto wire,
+      MessageEngine::connect(
+          membership, options, [&](FailureBox &failure) -> Result<std::unique_ptr<Messages>> {
+            return std::unique_ptr<Messages>(
+                std::make_unique<SimulatedMessages>(membership, failure, cluster));
+          }));
+  return std::unique_ptr<SimulatedEngine>(new SimulatedEngine(std::move(wire)));
+}
+
+} // namespace tilewright::collective::simulate

@@ -1,0 +1,124 @@
+// The simulated network's time, deaths and cuts. What every engine does is in ../conformance.
+#include "tilewright/collective/simulate/SimulatedEngine.h"
+#include "tilewright/collective/test/Processes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tilewright::collective::simulate {
+namespace {
+
+using namespace std::chrono_literals;
+using test::membershipOf;
+using test::sumOnes;
+using ::testing::HasSubstr;
+
+/// Runs `body` for each rank, a process each; how they ended.
+std::vector<Status> run(std::shared_ptr<Cluster> cluster, int64_t ranks,
+                        const std::function<Status(Communicator &)> &body,
+                        std::chrono::nanoseconds patience = 30s) {
+  SimulatedEngine::Options options;
+  options.canSpin = false;
+  options.patience = patience;
+  std::vector<Status> ends(static_cast<size_t>(ranks));
+  std::vector<std::thread> threads;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      Status &end = ends[static_cast<size_t>(rank)];
+      auto engine = SimulatedEngine::connect(membershipOf(rank, ranks), cluster, options);
+      auto communicator = (*engine)->join({1, rank, ranks, {}});
+      end = body(**communicator);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return ends;
+}
+
+std::vector<std::chrono::nanoseconds> timesOfSums(int64_t ranks, size_t count, uint64_t seed,
+                                                  Link link) {
+  auto cluster = std::make_shared<Cluster>(ranks, seed, [=](int64_t, int64_t) { return link; });
+  for (const Status &end : run(cluster, ranks, [&](Communicator &communicator) {
+         return sumOnes(communicator, count, static_cast<float>(ranks));
+       }))
+    EXPECT_TRUE(end.isOk()) << end.toString();
+  std::vector<std::chrono::nanoseconds> times;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    times.push_back(cluster->timeOf(rank));
+  return times;
+}
+
+TEST(SimulatedEngine, ASmallSumTakesALatencyAndItsBytes) {
+  const Link link{10us, 1e9};
+  const auto expected = 10us + std::chrono::nanoseconds(sizeof(messages::Header) + 4);
+  EXPECT_THAT(timesOfSums(2, 1, 1, link), ::testing::Each(expected));
+}
+
+TEST(SimulatedEngine, ALargeSumTakesWhatItsBytesTakeHoweverManyRanks) {
+  const Link link{10us, 1e9};
+  for (int64_t ranks : {4, 16}) {
+    constexpr size_t count = 1 << 20;
+    const double bytes =
+        2.0 * static_cast<double>(ranks - 1) / static_cast<double>(ranks) * 4 * count;
+    for (std::chrono::nanoseconds time : timesOfSums(ranks, count, 1, link)) {
+      EXPECT_GT(static_cast<double>(time.count()), bytes); // a byte is a nanosecond
+      EXPECT_LT(static_cast<double>(time.count()), 1.05 * bytes + 20'000);
+    }
+  }
+}
+
+/// A larger machine or another order of deliveries changes nothing.
+TEST(SimulatedEngine, TimesComeFromTheProgramAlone) {
+  const Link link{3us, 5e9};
+  EXPECT_EQ(timesOfSums(8, 30'000, 1, link), timesOfSums(8, 30'000, 2, link));
+}
+
+TEST(SimulatedEngine, ARankThatComputesIsWaitedFor) {
+  auto cluster = std::make_shared<Cluster>(4, 1);
+  for (const Status &end : run(cluster, 4, [&](Communicator &communicator) {
+         if (communicator.rank() == 2)
+           cluster->compute(2, 7ms);
+         return sumOnes(communicator, 10, 4);
+       }))
+    EXPECT_TRUE(end.isOk()) << end.toString();
+  for (int64_t rank = 0; rank < 4; ++rank) {
+    EXPECT_GE(cluster->timeOf(rank), 7ms) << rank;
+    EXPECT_LT(cluster->timeOf(rank), 7ms + 20us) << rank;
+  }
+}
+
+TEST(SimulatedEngine, HundredsOfRanksSum) {
+  const auto times = timesOfSums(200, 10'000, 5, {});
+  EXPECT_LT(*std::max_element(times.begin(), times.end()), 1ms);
+}
+
+TEST(SimulatedEngine, ADeathIsNamedByAll) {
+  auto cluster = std::make_shared<Cluster>(4, 9);
+  const std::vector<Status> ends = run(cluster, 4, [&](Communicator &communicator) -> Status {
+    TILEWRIGHT_TRY(sumOnes(communicator, 1000, 4));
+    if (communicator.rank() == 3) {
+      cluster->kill(3);
+      return Status();
+    }
+    return sumOnes(communicator, 1000, 4);
+  });
+  for (size_t rank : {0, 1, 2}) {
+    EXPECT_EQ(ends[rank].error(), Error::collectiveAborted);
+    EXPECT_THAT(ends[rank].message(), HasSubstr("rank 3 died"));
+  }
+}
+
+TEST(SimulatedEngine, ACutLinkRunsIntoTheDeadline) {
+  auto cluster = std::make_shared<Cluster>(2, 9);
+  const std::vector<Status> ends = run(
+      cluster, 2,
+      [&](Communicator &communicator) -> Status {
+        cluster->cut(0, 1);
+        return sumOnes(communicator, 1000, 2);
+      },
+      200ms);
+  for (const Status &end : ends)
+    EXPECT_EQ(end.error(), Error::collectiveStuck) << end.toString();
+}
+
+} // namespace
+} // namespace tilewright::collective::simulate

@@ -1,0 +1,581 @@
+// Messages as UCX's active messages.
+#include "tilewright/collective/Connecting.h"
+#include "tilewright/collective/ucx/Library.h"
+#include "tilewright/collective/ucx/UcxEngine.h"
+#include "tilewright/support/Concat.h"
+
+#include <cstring>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+namespace tilewright::collective::ucx {
+
+using namespace std::chrono_literals;
+using messages::Expected;
+using messages::Header;
+using messages::Messages;
+using messages::Sent;
+
+namespace {
+
+/// All calls into UCX are made with the mutex held, callbacks among them.
+///
+/// Active messages may overtake each other, so those that end something (a run, a job) say after
+/// how many others they come, and wait for these.
+class Fabric final : public Messages {
+public:
+  Fabric(const Membership &membership, FailureBox &failure, const Library &ucp)
+      : Messages(membership, failure), ucp(ucp) {}
+  ~Fabric() override;
+  Status connect(KeyValueStore &store, const UcxEngine::Options &options);
+
+  void progress(std::chrono::milliseconds longest) override;
+  void wake() override {
+    const uint64_t one = 1;
+    (void)!write(bell, &one, sizeof one);
+  }
+
+private:
+  static constexpr unsigned ours = 7; // our active message
+  struct Peer {
+    Fabric *fabric = nullptr;
+    int64_t process = 0;
+    ucp_ep_h endpoint = nullptr;
+    bool isGone = false;
+    std::optional<uint64_t> epoch; // as it says in its hello
+    uint64_t posted = 0, arrived = 0;
+    std::vector<Incoming> held; // ends that came too early
+  };
+  /// A message that UCX is still busy with.
+  struct Send {
+    Fabric *fabric = nullptr;
+    Peer *peer = nullptr;
+    Header header;                // UCX reads it until it is done
+    std::vector<std::byte> owned; // if the sender's may go away
+    Sent *sent = nullptr;
+    size_t bytes = 0;
+  };
+  struct Receive {
+    Fabric *fabric = nullptr;
+    Peer *peer = nullptr;
+    Incoming message;
+  };
+
+  Status fails(const char *what, ucs_status_t status) const {
+    return Status(Error::ranksNotConnected,
+                  concat("ucx: ", what, ": ", ucp.ucs_status_string(status)));
+  }
+  std::string keyOf(int64_t process) const {
+    return concat(membership.job, "/ucx/", membership.epoch, "/", process);
+  }
+  Status open();
+  Status publish(KeyValueStore &store);
+  Status connectTo(Peer &peer, const std::string &address);
+  Status meet(KeyValueStore &store, Rendezvous &meeting);
+  void sayHello(ucp_ep_h endpoint);
+
+  void post(int64_t process, const Header &header, std::span<const std::byte> bytes,
+            Sent *sent) override;
+  void withdraw(Sent &sent) override;
+  void abandon(Expected &expected) override;
+  void flushFor(std::chrono::milliseconds longest) override;
+  bool turn() { return ucp.ucp_worker_progress(worker) != 0; }
+  void flushWorker(std::chrono::milliseconds longest);
+  void cut(Peer &peer);
+  void giveUp(Peer &peer);
+  template <typename Done> void turnUntil(std::chrono::milliseconds longest, Done isDone);
+
+  static ucs_status_t come(void *fabric, const void *header, size_t headerBytes, void *data,
+                           size_t bytes, const ucp_am_recv_param_t *param);
+  ucs_status_t take(const Header &header, void *data, size_t bytes,
+                    const ucp_am_recv_param_t *param);
+  void finish(Peer &peer, Incoming &message);
+  static void sendDone(void *request, ucs_status_t status, void *send);
+  static void receiveDone(void *request, ucs_status_t status, size_t bytes, void *receive);
+  static void endpointFailed(void *peer, ucp_ep_h, ucs_status_t status);
+  Peer *peerOf(int64_t process) {
+    auto found = peers.find(process);
+    return found == peers.end() ? nullptr : &found->second;
+  }
+
+  const Library &ucp;
+  ucp_context_h context = nullptr;
+  ucp_worker_h worker = nullptr;
+  int events = -1, bell = -1;
+  // guarded by mutex:
+  std::map<int64_t, Peer> peers; // by process
+  std::map<Send *, std::unique_ptr<Send>> sends;
+  std::map<Receive *, std::unique_ptr<Receive>> receives;
+};
+
+std::string hexOf(const void *data, size_t bytes) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  for (size_t i = 0; i < bytes; ++i) {
+    const auto byte = static_cast<const unsigned char *>(data)[i];
+    text += digits[byte >> 4];
+    text += digits[byte & 15];
+  }
+  return text;
+}
+
+std::optional<std::vector<unsigned char>> bytesOf(std::string_view hex) {
+  std::vector<unsigned char> bytes;
+  auto digit = [](char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+  };
+  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
+    const int high = digit(hex[i]), low = digit(hex[i + 1]);
+    if (high < 0 || low < 0)
+      return std::nullopt;
+    bytes.push_back(static_cast<unsigned char>(high << 4 | low));
+  }
+  return hex.size() % 2 == 0 && !bytes.empty() ? std::optional(bytes) : std::nullopt;
+}
+
+Status Fabric::open() {
+  ucp_config_t *config = nullptr;
+  if (ucs_status_t status = ucp.ucp_config_read(nullptr, nullptr, &config); status != UCS_OK)
+    return fails("reading UCX's variables", status);
+  if (!getenv("UCX_TLS"))
+    (void)ucp.ucp_config_modify(config, "TLS", "^sm");
+  ucp_params_t params = {};
+  params.field_mask = UCP_PARAM_FIELD_FEATURES;
+  params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
+  ucs_status_t status =
+      ucp.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &context);
+  ucp.ucp_config_release(config);
+  if (status != UCS_OK)
+    return fails("initialising UCX", status);
+  ucp_worker_params_t workerParams = {};
+  workerParams.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  workerParams.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+  status = ucp.ucp_worker_create(context, &workerParams, &worker);
+  if (status != UCS_OK)
+    return fails("creating a worker", status);
+  if (status = ucp.ucp_worker_get_efd(worker, &events); status != UCS_OK)
+    return fails("asking for the worker's events", status);
+  ucp_am_handler_param_t handler = {};
+  handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
+                       UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
+  handler.id = ours;
+  handler.flags = UCP_AM_FLAG_WHOLE_MSG;
+  handler.cb = come;
+  handler.arg = this;
+  if (status = ucp.ucp_worker_set_am_recv_handler(worker, &handler); status != UCS_OK)
+    return fails("setting the handler of messages", status);
+  bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  return bell < 0 ? systemFailure("eventfd") : Status();
+}
+
+Status Fabric::publish(KeyValueStore &store) {
+  ucp_address_t *address = nullptr;
+  size_t bytes = 0;
+  if (ucs_status_t status = ucp.ucp_worker_get_address(worker, &address, &bytes); status != UCS_OK)
+    return fails("asking for the worker's address", status);
+  const std::string text = hexOf(address, bytes);
+  ucp.ucp_worker_release_address(worker, address);
+  return store.put(keyOf(membership.process), text);
+}
+
+Status Fabric::connectTo(Peer &peer, const std::string &address) {
+  auto bytes = bytesOf(address);
+  if (!bytes)
+    return Status(Error::ranksNotConnected, concat("'", address, "' under '", keyOf(peer.process),
+                                                   "' is not an address of UCX"));
+  ucp_ep_params_t params = {};
+  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLER;
+  params.address = reinterpret_cast<const ucp_address_t *>(bytes->data());
+  params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+  params.err_handler = {endpointFailed, &peer};
+  if (ucs_status_t status = ucp.ucp_ep_create(worker, &params, &peer.endpoint); status != UCS_OK)
+    return Status(Error::ranksNotConnected,
+                  concat(membership.ranksText(peer.process), " (process ", peer.process,
+                         ") cannot be reached by UCX: ", ucp.ucs_status_string(status)));
+  sayHello(peer.endpoint);
+  return Status();
+}
+
+/// The epoch, as a message like others.
+void Fabric::sayHello(ucp_ep_h endpoint) {
+  auto send = std::make_unique<Send>();
+  send->fabric = this;
+  send->header.type = Header::hello;
+  send->header.process = membership.process;
+  send->header.site = membership.epoch;
+  ucp_request_param_t param = {};
+  param.op_attr_mask =
+      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS;
+  param.flags = UCP_AM_SEND_FLAG_REPLY;
+  param.cb.send = sendDone;
+  param.user_data = send.get();
+  void *request =
+      ucp.ucp_am_send_nbx(endpoint, ours, &send->header, sizeof(Header), nullptr, 0, &param);
+  if (UCS_PTR_IS_PTR(request))
+    sends[send.get()] = std::move(send);
+}
+
+Status Fabric::connect(KeyValueStore &store, const UcxEngine::Options &options) {
+  Rendezvous meeting(membership, store, after(options.connectPatience), [this]() -> Status {
+    std::lock_guard lock(mutex);
+    turn();
+    return failure.isSet() ? Status(Error::ranksNotConnected,
+                                    concat("while the others were connecting, ", failure.text()))
+                           : Status();
+  });
+  Status status = meet(store, meeting);
+  return status.isOk() ? std::move(status) : meeting.giveUp(std::move(status));
+}
+
+Status Fabric::meet(KeyValueStore &store, Rendezvous &meeting) {
+  for (int64_t process : membership.processes())
+    if (process != membership.process) {
+      Peer &peer = peers[process];
+      peer.fabric = this;
+      peer.process = process;
+    }
+  {
+    std::lock_guard lock(mutex);
+    TILEWRIGHT_TRY(open());
+    TILEWRIGHT_TRY(publish(store));
+  }
+  for (auto &[process, peer] : peers) {
+    TILEWRIGHT_ASSIGN(const std::string address, meeting.note(keyOf(process), process));
+    std::lock_guard lock(mutex);
+    if (Status status = connectTo(peer, address); !status.isOk())
+      return meeting.blame(process, std::move(status));
+  }
+  while (true) {
+    std::vector<int64_t> missing;
+    {
+      std::lock_guard lock(mutex);
+      turn();
+      for (auto &[process, peer] : peers)
+        if (!peer.epoch)
+          missing.push_back(process);
+        else if (*peer.epoch != membership.epoch)
+          return fenced(membership, process, *peer.epoch);
+      if (missing.empty()) {
+        // UCX keeps what is sent until both ends of an endpoint know each other, and works on that
+        // only when it is called. From here on nothing is kept, also if nobody calls it any more.
+        flushWorker(1000ms);
+        return Status();
+      }
+    }
+    if (std::chrono::steady_clock::now() >= meeting.deadline)
+      return waitedInVain(membership, missing);
+    TILEWRIGHT_TRY(meeting.event(bell, POLLIN, missing, after(5ms)).takeStatus());
+  }
+}
+
+template <typename Done> void Fabric::turnUntil(std::chrono::milliseconds longest, Done isDone) {
+  const Deadline deadline = after(longest);
+  while (!isDone() && std::chrono::steady_clock::now() < deadline)
+    if (!turn())
+      std::this_thread::sleep_for(20us);
+}
+
+Fabric::~Fabric() {
+  if (worker && !failure.isSet())
+    sayGoodbye();
+  if (worker)
+    flushFor(200ms);
+  std::lock_guard lock(mutex);
+  for (auto &[process, peer] : peers)
+    if (!peer.isGone && peer.endpoint && !failure.isSet()) {
+      // What was sent arrives before the end is closed.
+      ucp_request_param_t param = {};
+      void *request = ucp.ucp_ep_close_nbx(peer.endpoint, &param);
+      peer.endpoint = nullptr;
+      if (UCS_PTR_IS_PTR(request)) {
+        turnUntil(200ms, [&] { return ucp.ucp_request_check_status(request) != UCS_INPROGRESS; });
+        ucp.ucp_request_free(request);
+      }
+    }
+  for (auto &[process, peer] : peers)
+    cut(peer);
+  if (worker) {
+    turnUntil(1000ms, [&] { return sends.empty() && receives.empty(); });
+    ucp.ucp_worker_destroy(worker);
+  }
+  if (context)
+    ucp.ucp_cleanup(context);
+  if (bell >= 0)
+    close(bell);
+}
+
+/// Until everything that was sent has left.
+void Fabric::flushWorker(std::chrono::milliseconds longest) {
+  ucp_request_param_t param = {};
+  void *request = ucp.ucp_worker_flush_nbx(worker, &param);
+  if (!UCS_PTR_IS_PTR(request))
+    return;
+  turnUntil(longest, [&] { return ucp.ucp_request_check_status(request) != UCS_INPROGRESS; });
+  ucp.ucp_request_free(request);
+}
+
+/// Ends what is under way on the endpoint, with errors.
+void Fabric::cut(Peer &peer) {
+  peer.isGone = true;
+  if (!peer.endpoint)
+    return;
+  ucp_request_param_t param = {};
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+  param.flags = UCP_EP_CLOSE_FLAG_FORCE;
+  void *request = ucp.ucp_ep_close_nbx(peer.endpoint, &param);
+  peer.endpoint = nullptr;
+  if (!UCS_PTR_IS_PTR(request))
+    return;
+  turnUntil(1000ms, [&] { return ucp.ucp_request_check_status(request) != UCS_INPROGRESS; });
+  ucp.ucp_request_free(request);
+}
+
+/// In the middle of a message. The other would not learn it from the end of the endpoint.
+void Fabric::giveUp(Peer &peer) {
+  if (peer.isGone)
+    return;
+  const std::string text = failure.isSet()
+                               ? failure.text()
+                               : concat(membership.ranksText(membership.process),
+                                        " has given up a collective that was under way");
+  Header header;
+  header.type = Header::aborted;
+  header.process = membership.process;
+  header.bytes = text.size();
+  post(peer.process, header, std::as_bytes(std::span(text)), nullptr);
+  turnUntil(20ms, [&] {
+    return std::none_of(sends.begin(), sends.end(), [&](const auto &each) {
+      return each.second->peer == &peer && each.second->header.type == Header::aborted;
+    });
+  });
+  cut(peer);
+}
+
+void Fabric::post(int64_t process, const Header &header, std::span<const std::byte> bytes,
+                  Sent *sent) {
+  Peer &peer = peers.at(process);
+  if (peer.isGone || !peer.endpoint)
+    return;
+  auto send = std::make_unique<Send>();
+  send->fabric = this;
+  send->peer = &peer;
+  send->header = header;
+  send->sent = sent;
+  send->bytes = bytes.size();
+  if (header.type != Header::data)
+    send->header.site = peer.posted;
+  ++peer.posted;
+  const std::byte *data = bytes.data();
+  if (!sent) {
+    send->owned.assign(bytes.begin(), bytes.end());
+    data = send->owned.data();
+  }
+  ucp_request_param_t param = {};
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  param.cb.send = sendDone;
+  param.user_data = send.get();
+  sentBytes.payload += bytes.size();
+  sentBytes.headers += sizeof(Header);
+  void *request = ucp.ucp_am_send_nbx(peer.endpoint, ours, &send->header, sizeof(Header), data,
+                                      bytes.size(), &param);
+  if (UCS_PTR_IS_PTR(request)) {
+    Send *key = send.get();
+    sends[key] = std::move(send);
+  } else if (UCS_PTR_IS_ERR(request)) {
+    Messages::lose(process, "", ucp.ucs_status_string(UCS_PTR_STATUS(request)));
+    peer.isGone = true;
+  } else if (sent) {
+    sent->bytes.fetch_add(bytes.size(), std::memory_order_release);
+  }
+}
+
+void Fabric::sendDone(void *request, ucs_status_t status, void *data) {
+  auto *send = static_cast<Send *>(data);
+  Fabric &fabric = *send->fabric;
+  if (send->sent && status == UCS_OK)
+    send->sent->bytes.fetch_add(send->bytes, std::memory_order_release);
+  fabric.ucp.ucp_request_free(request);
+  fabric.sends.erase(send);
+}
+
+/// Only after a failure. UCX has no way to stop one message, so its endpoint goes.
+void Fabric::withdraw(Sent &sent) {
+  std::vector<Send *> mine;
+  for (auto &[key, send] : sends)
+    if (send->sent == &sent) {
+      send->sent = nullptr;
+      mine.push_back(key);
+    }
+  for (Send *key : mine)
+    if (sends.contains(key))
+      giveUp(*key->peer);
+  turnUntil(1000ms, [&] {
+    return std::none_of(mine.begin(), mine.end(), [&](Send *key) { return sends.contains(key); });
+  });
+}
+
+void Fabric::abandon(Expected &expected) {
+  std::vector<Receive *> mine;
+  for (auto &[key, receive] : receives)
+    if (receive->message.expected == &expected)
+      mine.push_back(key);
+  for (Receive *key : mine)
+    if (receives.contains(key)) {
+      key->message.expected = nullptr;
+      giveUp(*key->peer);
+    }
+  turnUntil(1000ms, [&] {
+    return std::none_of(mine.begin(), mine.end(),
+                        [&](Receive *key) { return receives.contains(key); });
+  });
+}
+
+ucs_status_t Fabric::come(void *fabric, const void *header, size_t headerBytes, void *data,
+                          size_t bytes, const ucp_am_recv_param_t *param) {
+  Header copy;
+  if (headerBytes != sizeof copy)
+    return UCS_OK;
+  std::memcpy(&copy, header, sizeof copy);
+  if (!copy.isRight() || copy.bytes != bytes)
+    return UCS_OK; // not one of us
+  return static_cast<Fabric *>(fabric)->take(copy, data, bytes, param);
+}
+
+ucs_status_t Fabric::take(const Header &header, void *data, size_t bytes,
+                          const ucp_am_recv_param_t *param) {
+  Peer *peer = peerOf(header.process);
+  if (header.type == Header::hello) {
+    if (peer && header.site == membership.epoch) {
+      peer->epoch = header.site;
+    } else if (peer && !peer->epoch && peer->endpoint) {
+      peer->epoch = header.site; // whom we called has gone on
+    } else if ((param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) && param->reply_ep) {
+      // Somebody of another epoch: it is told ours and nothing else. The endpoint is UCX's.
+      sayHello(param->reply_ep);
+    }
+    return UCS_OK;
+  }
+  if (!peer)
+    return UCS_OK;
+  Incoming message;
+  begin(message, header);
+  if (!(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)) {
+    if (bytes > 0)
+      std::memcpy(message.begin(), data, bytes);
+    count(message, bytes);
+    finish(*peer, message);
+    return UCS_OK;
+  }
+  auto receive = std::make_unique<Receive>();
+  receive->fabric = this;
+  receive->peer = peer;
+  receive->message = std::move(message);
+  ucp_request_param_t how = {};
+  how.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  how.cb.recv_am = receiveDone;
+  how.user_data = receive.get();
+  void *request = ucp.ucp_am_recv_data_nbx(worker, data, receive->message.begin(), bytes, &how);
+  if (UCS_PTR_IS_PTR(request)) {
+    Receive *key = receive.get();
+    receives[key] = std::move(receive);
+    return UCS_INPROGRESS;
+  }
+  if (!UCS_PTR_IS_ERR(request)) {
+    count(receive->message, bytes);
+    finish(*peer, receive->message);
+  }
+  return UCS_OK;
+}
+
+void Fabric::receiveDone(void *request, ucs_status_t status, size_t bytes, void *data) {
+  auto *receive = static_cast<Receive *>(data);
+  Fabric &fabric = *receive->fabric;
+  fabric.ucp.ucp_request_free(request);
+  std::unique_ptr<Receive> owner = std::move(fabric.receives[receive]);
+  fabric.receives.erase(receive);
+  if (status != UCS_OK)
+    return; // its endpoint says why
+  count(receive->message, bytes);
+  fabric.finish(*receive->peer, receive->message);
+}
+
+/// One more message of this process is whole.
+void Fabric::finish(Peer &peer, Incoming &message) {
+  ++peer.arrived;
+  const bool isEnd =
+      message.header.type == Header::leftRun || message.header.type == Header::goodbye;
+  if (isEnd && peer.arrived <= message.header.site)
+    peer.held.push_back(std::move(message));
+  else
+    end(message);
+  for (size_t i = 0; i < peer.held.size();)
+    if (peer.arrived > peer.held[i].header.site) {
+      end(peer.held[i]);
+      peer.held.erase(peer.held.begin() + static_cast<int64_t>(i));
+    } else {
+      ++i;
+    }
+}
+
+void Fabric::endpointFailed(void *data, ucp_ep_h, ucs_status_t status) {
+  Peer &peer = *static_cast<Peer *>(data);
+  if (peer.isGone)
+    return;
+  peer.isGone = true;
+  peer.fabric->lose(peer.process, "", peer.fabric->ucp.ucs_status_string(status));
+}
+
+void Fabric::flushFor(std::chrono::milliseconds longest) {
+  const Deadline deadline = after(longest);
+  while (true) {
+    {
+      std::lock_guard lock(mutex);
+      turn();
+      if (sends.empty() || std::chrono::steady_clock::now() >= deadline)
+        return;
+    }
+    std::this_thread::sleep_for(20us);
+  }
+}
+
+void Fabric::progress(std::chrono::milliseconds longest) {
+  {
+    std::lock_guard lock(mutex);
+    bool isSome = false;
+    while (turn())
+      isSome = true;
+    if (isSome || longest.count() == 0)
+      return;
+    if (ucp.ucp_worker_arm(worker) != UCS_OK) {
+      turn();
+      return;
+    }
+  }
+  pollfd both[] = {{events, POLLIN, 0}, {bell, POLLIN, 0}};
+  poll(both, 2, static_cast<int>(longest.count()));
+  if (both[1].revents) {
+    uint64_t rung;
+    (void)!read(bell, &rung, sizeof rung);
+  }
+  std::lock_guard lock(mutex);
+  turn();
+}
+
+} // namespace
+
+Status isAvailable(const std::string &library) {
+  return Library::load(library).isOk() ? Status() : Library::load(library).takeStatus();
+}
+
+Result<std::unique_ptr<Messages>> connectFabric(const Membership &membership, KeyValueStore &store,
+                                                const UcxEngine::Options &options,
+                                                FailureBox &failure) {
+  TILEWRIGHT_ASSIGN(const Library *library, Library::load(options.library));
+  auto fabric = std::make_unique<Fabric>(membership, failure, *library);
+  TILEWRIGHT_TRY(fabric->connect(store, options));
+  return std::unique_ptr<Messages>(std::move(fabric));
+}
+
+} // namespace tilewright::collective::ucx

@@ -1,0 +1,67 @@
+// What only processes can do: be killed, be stopped, come late, and leave nothing behind.
+#include "tilewright/collective/test/EngineProcesses.h"
+#include "tilewright/collective/test/Processes.h"
+#include "tilewright/collective/ucx/UcxEngine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tilewright::collective::ucx {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+Result<std::unique_ptr<Engine>> connect(const Membership &membership, KeyValueStore &store,
+                                        std::chrono::nanoseconds patience,
+                                        std::chrono::nanoseconds connectPatience) {
+  UcxEngine::Options options;
+  options.patience = patience;
+  options.connectPatience = connectPatience;
+  if (const char *library = std::getenv("TILEWRIGHT_TEST_UCX"))
+    options.library = library;
+  TILEWRIGHT_ASSIGN(auto engine, UcxEngine::connect(membership, store, options));
+  return std::unique_ptr<Engine>(std::move(engine));
+}
+
+class UcxProcesses : public ::testing::TestWithParam<size_t> {};
+
+TEST_P(UcxProcesses, AKilledRankIsNamedWithinFiftyMillisecondsAndTheOthersGoOn) {
+  test::expectKilledRankIsNamed(connect, GetParam(), 20,
+                                "rank 2 died: the connection to process 2");
+}
+INSTANTIATE_TEST_SUITE_P(Of, UcxProcesses, ::testing::Values(size_t(1), size_t(200'000)));
+
+TEST(UcxEngine, AStoppedRankRunsIntoTheDeadlineOfTheOthersAndIsFencedAfterwards) {
+  test::expectStoppedRankIsFenced(connect, 20);
+}
+
+TEST(UcxEngine, ARankThatDoesNotComeIsNamed) {
+  test::expectMissingRanksAreNamed(connect, "waited for rank 1 to come");
+}
+
+TEST(UcxEngine, ALateRankOfAnotherEpochIsFenced) { test::expectStaleEpochIsFenced(connect); }
+
+TEST(UcxEngine, NothingIsLeftBehind) {
+  test::expectNothingIsLeftBehind(connect, /*countsMappings=*/false, 200);
+}
+
+TEST(UcxEngine, ALibraryThatIsNotThereIsNamed) {
+  MemoryKeyValueStore store;
+  UcxEngine::Options options;
+  options.library = "libucp-of-nobody.so";
+  const Status status = UcxEngine::connect(test::membershipOf(0, 2), store, options).takeStatus();
+  EXPECT_EQ(status.error(), Error::carrierUnavailable);
+  EXPECT_THAT(status.message(), HasSubstr("libucp-of-nobody.so"));
+}
+
+TEST(UcxEngine, AnAddressThatIsNoneIsAnError) {
+  MemoryKeyValueStore store;
+  ASSERT_TRUE(store.put("tilewright/ucx/0/0", "somewhere").isOk());
+  const Status status = connect(test::membershipOf(1, 2), store, 1s, 1s).takeStatus();
+  EXPECT_EQ(status.error(), Error::ranksNotConnected);
+  EXPECT_THAT(status.message(), HasSubstr("'somewhere' under 'tilewright/ucx/0/0'"));
+}
+
+} // namespace
+} // namespace tilewright::collective::ucx
