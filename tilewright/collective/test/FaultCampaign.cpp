@@ -222,8 +222,8 @@ void Judge::judgeError(size_t epoch, int64_t rank, const Record &record) {
   const std::string who = concat("rank ", rank, " in epoch ", epoch, ": ", text);
   bool isNamed = false;
   for (int64_t culprit : culpritsFor(rank, fault))
-    isNamed |= text.find(concat("rank ", culprit)) != std::string::npos ||
-               (record.failed < 0 && text.find(concat("process ", culprit)) != std::string::npos);
+    for (const char *before : {"rank ", "process ", "processes ["})
+      isNamed |= text.find(concat(before, culprit)) != std::string::npos;
   if (!isNamed)
     wrong(concat("the error does not name the right rank: ", who));
   const int error = record.error;
