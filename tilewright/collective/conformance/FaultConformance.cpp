@@ -91,8 +91,6 @@ TEST_P(Faults, StartsOfDifferentCliquesMayCross) {
 
 /// Rank 1 waits for one that cannot begin before another of its own is done: it pushes both on.
 TEST_P(Faults, WhoWaitsForOneCollectiveDoesNotHoldUpTheOthers) {
-  if (std::string_view(GetParam().name) == "OneProcess")
-    GTEST_SKIP() << "within one process a rank moves data in the finish() of that collective only";
   const Groups first = {{0, 1}}, second = {{1, 2}}, between = {{0, 2}};
   constexpr size_t count = 200'000;
   expectAllWell(runRanks(GetParam(), 3, 60s, [&](Communicator &rank) -> Status {

@@ -56,19 +56,29 @@ private:
     std::shared_ptr<Meeting> meeting; // null: nothing to wait for
     std::pair<Clique, uint64_t> key;
     size_t mine = 0;
-    Call call; // the one to work with if there is no meeting
+    Call call;
+    int step = came;       // the last that this rank has done
+    bool isOver = false;   // all have done all
+    Status wrong;          // what this rank found wrong with it
+    bool isReady() const { // for its next step
+      return !isOver && wrong.isOk() && meeting &&
+             std::all_of(meeting->steps.begin(), meeting->steps.end(),
+                         [&](int done) { return done >= step; });
+    }
   };
   void awaitQuiet(std::unique_lock<std::mutex> &lock);
-  Status reach(const Pending &pending, int step, const Call &call);
-  Status work(const Pending &pending, const Call &call);
-  Status stopWorking(Status status);
-  Status stuck(const Pending &pending, int step, const Call &call) const;
+  void advance(Pending &pending, std::unique_lock<std::mutex> &lock);
+  bool advanceAll(std::unique_lock<std::mutex> &lock);
+  Result<int> work(const Pending &pending) const;
+  std::optional<int64_t> whoLeft(const Pending &pending) const;
+  Status stopped(Pending &pending);
+  Status stuck(const Pending &pending) const;
 
   const std::shared_ptr<Run> run;
   const int64_t number, ranks;
   const std::chrono::nanoseconds patience;
   std::map<Clique, uint64_t> sequence; // how many collectives of each clique have begun
-  std::unordered_map<Ticket, Pending> pending;
+  std::map<Ticket, Pending> pending;
   Ticket nextTicket = 1;
 };
 
@@ -76,10 +86,13 @@ LocalRank::~LocalRank() {
   std::unique_lock lock(run->mutex);
   run->hasLeft[static_cast<size_t>(number)] = true;
   run->whereabouts[static_cast<size_t>(number)] = "has left the run";
-  if (!pending.empty() && !run->failure)
+  const bool isUnderWay = std::any_of(pending.begin(), pending.end(), [](const auto &each) {
+    return each.second.meeting && !each.second.isOver;
+  });
+  if (isUnderWay && !run->failure)
     run->failure = concat("rank ", number, " has left the run with collectives under way");
   run->changed.notify_all();
-  if (!pending.empty())
+  if (isUnderWay)
     awaitQuiet(lock);
 }
 
@@ -120,13 +133,14 @@ Result<Communicator::Ticket> LocalRank::start(const Call &call) {
   return ticket;
 }
 
-Status LocalRank::stuck(const Pending &pending, int step, const Call &call) const {
+Status LocalRank::stuck(const Pending &pending) const {
+  const Call &call = pending.call;
   std::string text = concat(
       "rank ", number, " waited ",
       std::chrono::duration<double>(call.patience.count() > 0 ? call.patience : patience).count(),
       " s in ", describe(call), " with ", listed(pending.meeting->members));
   for (size_t i = 0; i < pending.meeting->members.size(); ++i)
-    if (pending.meeting->steps[i] < step) {
+    if (pending.meeting->steps[i] < pending.step) {
       const int64_t other = pending.meeting->members[i];
       text += concat("; rank ", other, " ", run->whereabouts[static_cast<size_t>(other)]);
     }
@@ -134,97 +148,101 @@ Status LocalRank::stuck(const Pending &pending, int step, const Call &call) cons
                                                "runtime.collective-timeout");
 }
 
-/// Says that this member has done `step` and waits until every member has, or until it is known
-/// that one never will. If all is well the rank may work on everybody's memory until its next step.
-Status LocalRank::reach(const Pending &pending, int step, const Call &call) {
+/// A member that is missing and will never come.
+std::optional<int64_t> LocalRank::whoLeft(const Pending &pending) const {
   const Meeting &meeting = *pending.meeting;
-  auto isReached = [&] {
-    return std::all_of(meeting.steps.begin(), meeting.steps.end(),
-                       [&](int done) { return done >= step; });
-  };
-  auto whoLeft = [&]() -> std::optional<int64_t> {
-    for (size_t i = 0; i < meeting.members.size(); ++i)
-      if (meeting.steps[i] < step && run->hasLeft[static_cast<size_t>(meeting.members[i])])
-        return meeting.members[i];
-    return std::nullopt;
-  };
-  std::unique_lock lock(run->mutex);
-  if (step > came)
-    --run->working;
-  pending.meeting->steps[pending.mine] = step;
-  run->changed.notify_all();
-  std::string &here = run->whereabouts[static_cast<size_t>(number)];
-  here = concat("waits in ", describe(call), " with ", listed(meeting.members));
-  const bool isOver =
-      run->changed.wait_for(lock, call.patience.count() > 0 ? call.patience : patience,
-                            [&] { return isReached() || run->failure || whoLeft(); });
-  if (isReached() && (!run->failure || step == allDone)) {
-    here = concat("computes after '", call.name, "'");
-    if (step != allDone)
-      ++run->working;
-    return Status();
-  }
-  Status status;
-  if (!isOver) {
-    status = stuck(pending, step, call);
-    run->failure = status.message();
-  } else if (run->failure) {
-    status = Status(Error::collectiveAborted, concat("rank ", number, " stops in ", describe(call),
-                                                     " because ", *run->failure));
-  } else {
-    status = Status(Error::collectiveAborted,
-                    concat("rank ", number, " waits in ", describe(call), " for rank ", *whoLeft(),
-                           ", which has left the run"));
-    run->failure = status.message();
-  }
-  run->changed.notify_all();
-  awaitQuiet(lock);
-  return status;
+  for (size_t i = 0; i < meeting.members.size(); ++i)
+    if (meeting.steps[i] < pending.step && run->hasLeft[static_cast<size_t>(meeting.members[i])])
+      return meeting.members[i];
+  return std::nullopt;
 }
 
-Status LocalRank::work(const Pending &pending, const Call &call) {
+/// This rank's part between the step that all have done and its next, which is returned.
+Result<int> LocalRank::work(const Pending &pending) const {
   const Meeting &meeting = *pending.meeting;
+  const Call &call = pending.call;
   const size_t members = meeting.members.size(), tensors = call.tensors.size();
-  for (size_t i = 1; i < members; ++i)
-    if (!agree(*meeting.calls[i], *meeting.calls[0])) {
-      Status status = mismatch(meeting.members[i], describe(*meeting.calls[i]), meeting.members[0],
-                               describe(*meeting.calls[0]));
-      return stopWorking(std::move(status));
-    }
   std::vector<const std::byte *> in, out;
   std::vector<const int64_t *> ragged;
-  for (const std::optional<Call> &theirs : meeting.calls) {
+  for (size_t i = 0; i < members; ++i) {
+    const Call &theirs = *meeting.calls[i];
+    if (pending.step == came && !agree(theirs, *meeting.calls[0]))
+      return mismatch(meeting.members[i], describe(theirs), meeting.members[0],
+                      describe(*meeting.calls[0]));
     for (size_t t = 0; t < tensors; ++t) {
-      in.push_back(theirs->tensors[t].in);
-      out.push_back(theirs->tensors[t].out);
+      in.push_back(theirs.tensors[t].in);
+      out.push_back(theirs.tensors[t].out);
     }
-    ragged.push_back(theirs->ragged.data());
+    ragged.push_back(theirs.ragged.data());
   }
   const Party party{call, pending.mine, members, in, out, ragged};
+  if (pending.step == halfDone) {
+    collectShares(party);
+    return allDone;
+  }
   if (call.kind == Kind::allReduce) {
     std::vector<std::byte *> results;
     for (const Tensor &tensor : call.tensors)
       results.push_back(tensor.out);
     reduceShare(party, results);
-    TILEWRIGHT_TRY(reach(pending, halfDone, call));
-    collectShares(party);
-    return Status();
+    return halfDone;
   }
   std::optional<size_t> source;
   if (call.kind == Kind::permute)
     source = sourceOf(call, meeting.members, pending.mine);
-  if (Status status = exchange(party, source); !status.isOk())
-    return stopWorking(std::move(status));
-  return Status();
+  TILEWRIGHT_TRY(exchange(party, source));
+  return allDone;
 }
 
-/// A failure found while the rank works on memory of others.
-Status LocalRank::stopWorking(Status status) {
-  {
-    std::lock_guard lock(run->mutex);
-    --run->working;
+/// One step of a collective whose members have all done the one before. The lock is let go while
+/// this rank works on everybody's memory.
+void LocalRank::advance(Pending &pending, std::unique_lock<std::mutex> &lock) {
+  // Nobody may change its operand, or read on into its next step, while another still copies.
+  if (pending.step == allDone) {
+    run->meetings.erase(pending.key);
+    pending.isOver = true;
+    return;
   }
-  abandon(status);
+  ++run->working;
+  lock.unlock();
+  Result<int> next = work(pending);
+  lock.lock();
+  --run->working;
+  if (next.isOk()) {
+    pending.step = pending.meeting->steps[pending.mine] = *next;
+  } else {
+    pending.wrong = std::move(next).takeStatus();
+    if (!run->failure)
+      run->failure = concat("rank ", number, " failed: ", pending.wrong.message());
+  }
+  run->changed.notify_all();
+}
+
+/// Whoever waits for one collective pushes on what else it has started: others may wait for that.
+bool LocalRank::advanceAll(std::unique_lock<std::mutex> &lock) {
+  bool hasMoved = false;
+  for (auto &[ticket, each] : pending)
+    while (each.isReady() && (!run->failure || each.step == allDone)) {
+      advance(each, lock);
+      hasMoved = true;
+    }
+  return hasMoved;
+}
+
+/// After a failure, or for one that is found now.
+Status LocalRank::stopped(Pending &pending) {
+  if (!pending.wrong.isOk())
+    return std::move(pending.wrong);
+  const std::string here = describe(pending.call);
+  if (run->failure)
+    return Status(Error::collectiveAborted,
+                  concat("rank ", number, " stops in ", here, " because ", *run->failure));
+  const std::optional<int64_t> gone = whoLeft(pending);
+  Status status = gone ? Status(Error::collectiveAborted,
+                                concat("rank ", number, " waits in ", here, " for rank ", *gone,
+                                       ", which has left the run"))
+                       : stuck(pending);
+  run->failure = status.message();
   return status;
 }
 
@@ -232,21 +250,40 @@ Status LocalRank::finish(Ticket ticket) {
   auto found = pending.find(ticket);
   if (found == pending.end())
     return Status(Code::internal, "a collective is finished that was not started");
-  Pending mine = std::move(found->second);
-  pending.erase(found);
+  Pending &mine = found->second;
   const Call &call = mine.call;
   trace::Span span("collective", call.name);
   if (!mine.meeting) {
     receive({call, 0, 1, {}, {}}, std::nullopt);
+    pending.erase(found);
     return Status();
   }
-  TILEWRIGHT_TRY(reach(mine, came, call));
-  TILEWRIGHT_TRY(work(mine, call));
-  // Nobody may change its operand, or read on into its next step, while another still copies.
-  TILEWRIGHT_TRY(reach(mine, allDone, call));
-  std::lock_guard lock(run->mutex);
-  run->meetings.erase(mine.key);
-  return Status();
+  std::unique_lock lock(run->mutex);
+  std::string &here = run->whereabouts[static_cast<size_t>(number)];
+  Status status;
+  while (!mine.isOver) {
+    if (advanceAll(lock))
+      continue;
+    here = concat("waits in ", describe(call), " with ", listed(mine.meeting->members));
+    const bool isNews =
+        run->changed.wait_for(lock, call.patience.count() > 0 ? call.patience : patience, [&] {
+          return run->failure || whoLeft(mine) ||
+                 std::any_of(pending.begin(), pending.end(),
+                             [](const auto &each) { return each.second.isReady(); });
+        });
+    if (isNews && !run->failure && !whoLeft(mine))
+      continue;
+    if (mine.isReady() && mine.step == allDone)
+      continue; // it is over, whatever happened since
+    status = stopped(mine);
+    run->changed.notify_all();
+    awaitQuiet(lock);
+    break;
+  }
+  if (mine.isOver)
+    here = concat("computes after '", call.name, "'");
+  pending.erase(found);
+  return status;
 }
 
 } // namespace
