@@ -43,22 +43,24 @@ def check(y, wanted):
 class Job:
     """Processes that run the same lines, or each its own."""
 
-    def __init__(self, folder, count, text, devices=1, **variables):
+    def __init__(self, folder, count, text, devices=1, hosts=None, **variables):
+        """`hosts`: names of network namespaces to share the processes out to; the first has 10.83.9.1."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
+        place = [["ip", "netns", "exec", hosts[rank * len(hosts) // count]] if hosts else [] for rank in range(count)]
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("JAX_", "TILEWRIGHT_"))}
         environment |= {
             "TILEWRIGHT_LIBRARY": str(LIBRARY),
             "PYTHONPATH": str(ROOT / "python"),
             "TILEWRIGHT_RUNTIME_DEVICES": str(devices),
-            "COORDINATOR": f"127.0.0.1:{port}",
+            "COORDINATOR": f"{'10.83.9.1' if hosts else '127.0.0.1'}:{port}",
             "COUNT": str(count),
         } | variables
         self.logs = [folder / f"{rank}.log" for rank in range(count)]
         self.processes = [
             subprocess.Popen(
-                [sys.executable, "-c", text],
+                [*place[rank], sys.executable, "-c", text],
                 env=environment | {"RANK": str(rank)}, cwd=folder, stdout=log.open("w"), stderr=subprocess.STDOUT,
             )
             for rank, log in enumerate(self.logs)
@@ -174,6 +176,35 @@ multihost_utils.sync_global_devices("here")
 @pytest.mark.parametrize("count, devices", [(2, 1), (4, 1), (2, 2)])
 def test_everybody_computes(tmp_path, count, devices):
     with Job(tmp_path, count, SETUP + DEVICES + COLLECTIVES + TYPES + PROGRAMS + "print('well')", devices) as job:
+        assert all("well" in text for text in job.wait())
+
+
+@pytest.fixture
+def two_hosts():
+    """Two network namespaces and a cable between them."""
+    names = [f"tw{os.getpid()}h{n}" for n in range(2)]
+    ip = lambda *words: subprocess.run(["ip", *words], check=True, capture_output=True)  # noqa: E731
+    try:
+        try:
+            ip("netns", "add", names[0])
+        except (OSError, subprocess.CalledProcessError) as error:
+            pytest.skip(f"cannot make network namespaces: {error}")
+        ip("netns", "add", names[1])
+        ip("link", "add", "veth0", "netns", names[0], "type", "veth", "peer", "veth0", "netns", names[1])
+        for n, name in enumerate(names):
+            ip("-n", name, "link", "set", "lo", "up")
+            ip("-n", name, "addr", "add", f"10.83.9.{n + 1}/24", "dev", "veth0")
+            ip("-n", name, "link", "set", "veth0", "up")
+        yield names
+    finally:
+        for name in names:
+            subprocess.run(["ip", "netns", "del", name], capture_output=True)
+
+
+def test_everybody_computes_on_two_hosts(tmp_path, two_hosts):
+    """Memory within each, TCP between them."""
+    text = SETUP + DEVICES + COLLECTIVES + PROGRAMS + "print('well')"
+    with Job(tmp_path, 4, text, hosts=two_hosts) as job:
         assert all("well" in text for text in job.wait())
 
 
