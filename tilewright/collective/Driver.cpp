@@ -162,15 +162,28 @@ bool Driver::help() {
          std::any_of(used.begin(), used.end(), [](Lane *lane) { return !lane->queue.empty(); });
 }
 
+/// Ranks that a message names one by one; thousands would hide what it says.
+static constexpr size_t mostNamed = 8;
+
+static std::string shortList(const Clique &members) {
+  return members.size() <= 2 * mostNamed
+             ? listed(members)
+             : concat(members.size(), " ranks from ", members.front(), " to ", members.back());
+}
+
 Status Driver::stuck(const Entry &entry) {
   const std::chrono::nanoseconds waited =
       entry.turn.call->patience.count() > 0 ? entry.turn.call->patience : patience;
   std::string text =
       concat("rank ", number, " waited ", std::chrono::duration<double>(waited).count(), " s in ",
-             describe(*entry.turn.call), " with ", listed(entry.lane->members));
+             describe(*entry.turn.call), " with ", shortList(entry.lane->members));
+  size_t missing = 0;
   for (size_t i = 0; i < entry.lane->members.size(); ++i)
-    if (i != entry.lane->mine && (!entry.operation || entry.operation->isMissing(i)))
+    if (i != entry.lane->mine && (!entry.operation || entry.operation->isMissing(i)) &&
+        ++missing <= mostNamed)
       text += concat("; rank ", entry.lane->members[i], " ", whereIs(entry.lane->members[i]));
+  if (missing > mostNamed)
+    text += concat("; and ", missing - mostNamed, " more ranks");
   return Status(Error::collectiveStuck,
                 text + "; if they only need longer, raise runtime.collective-timeout");
 }
@@ -180,13 +193,16 @@ std::string Driver::waiting(const Entry &entry, bool withTheirs) {
   const Clique &members = entry.lane->members;
   std::string text = concat("waits in ", describe(*entry.turn.call));
   const char *separator = " for rank ";
+  size_t missing = 0;
   for (size_t i = 0; entry.operation && i < members.size(); ++i)
-    if (i != entry.lane->mine && entry.operation->isMissing(i)) {
+    if (i != entry.lane->mine && entry.operation->isMissing(i) && ++missing <= mostNamed) {
       text += concat(std::exchange(separator, ", rank "), members[i]);
       if (std::exchange(withTheirs, false)) // of the first; the text is short
         text += concat(" (", whereIs(members[i]), ")");
     }
-  return concat(text, " with ", listed(members));
+  if (missing > mostNamed)
+    text += concat(" and ", missing - mostNamed, " more");
+  return concat(text, " with ", shortList(members));
 }
 
 Status Driver::wait(Entry &entry) {

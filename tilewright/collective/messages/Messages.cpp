@@ -84,6 +84,15 @@ void Messages::end(Incoming &incoming) {
   incoming.expected = nullptr;
 }
 
+void Messages::deliver(const Header &header, std::span<const std::byte> bytes) {
+  Incoming incoming;
+  begin(incoming, header);
+  if (!bytes.empty())
+    std::memcpy(incoming.begin(), bytes.data(), bytes.size());
+  count(incoming, bytes.size());
+  end(incoming);
+}
+
 bool Messages::meets(Incoming &incoming, Expected &expected, size_t have) {
   if (incoming.expected || incoming.header.type != Header::data ||
       incoming.header.key != expected.key || !isFitting(expected, incoming.header))
@@ -141,12 +150,7 @@ void Messages::send(const Key &key, uint64_t site, std::string_view text, uint64
   if (process != membership.process)
     return post(process, header, bytes, &sent);
   // Another rank of this process.
-  Incoming incoming;
-  begin(incoming, header);
-  if (!bytes.empty())
-    std::memcpy(incoming.begin(), bytes.data(), bytes.size());
-  count(incoming, bytes.size());
-  end(incoming);
+  deliver(header, bytes);
   sent.bytes.fetch_add(bytes.size(), std::memory_order_release);
   wake();
 }

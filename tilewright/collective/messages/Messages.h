@@ -119,6 +119,8 @@ protected:
   static void count(const Incoming &incoming, size_t bytes);
   /// The message is whole.
   void end(Incoming &incoming);
+  /// One that is whole already.
+  void deliver(const Header &header, std::span<const std::byte> bytes);
   /// Whether one that is being read finds its place now; `have` bytes of it have come.
   bool meets(Incoming &incoming, Expected &expected, size_t have);
 

@@ -1,7 +1,5 @@
 #include "tilewright/collective/simulate/SimulatedEngine.h"
 
-#include <cstring>
-
 namespace tilewright::collective::simulate {
 
 using messages::Expected;
@@ -34,12 +32,7 @@ public:
         lose(each.from, "", "its end was closed");
         continue;
       }
-      Incoming incoming;
-      begin(incoming, each.header);
-      if (!each.bytes.empty())
-        std::memcpy(incoming.begin(), each.bytes.data(), each.bytes.size());
-      count(incoming, each.bytes.size());
-      end(incoming);
+      deliver(each.header, each.bytes);
     }
   }
   void wake() override { cluster->wake(membership.process); }

@@ -12,7 +12,6 @@
 namespace tilewright::collective::ucx {
 
 using namespace std::chrono_literals;
-using messages::Expected;
 using messages::Header;
 using messages::Messages;
 using messages::Sent;
@@ -20,6 +19,9 @@ using messages::Sent;
 namespace {
 
 /// All calls into UCX are made with the mutex held, callbacks among them.
+///
+/// UCX cannot be told to stop reading or writing memory in the middle of a large message, and
+/// whoever gives up a collective takes its memory away at once. So both ends copy.
 ///
 /// Active messages may overtake each other, so those that end something (a run, a job) say after
 /// how many others they come, and wait for these.
@@ -45,21 +47,19 @@ private:
     bool isGone = false;
     std::optional<uint64_t> epoch; // as it says in its hello
     uint64_t posted = 0, arrived = 0;
-    std::vector<Incoming> held; // ends that came too early
+    std::vector<Header> held; // ends that came too early
   };
   /// A message that UCX is still busy with.
   struct Send {
     Fabric *fabric = nullptr;
     Peer *peer = nullptr;
-    Header header;                // UCX reads it until it is done
-    std::vector<std::byte> owned; // if the sender's may go away
-    Sent *sent = nullptr;
-    size_t bytes = 0;
+    Header header; // UCX reads it, and what follows, until it is done
+    std::vector<std::byte> bytes;
   };
   struct Receive {
     Fabric *fabric = nullptr;
-    Peer *peer = nullptr;
-    Incoming message;
+    Header header;
+    std::vector<std::byte> bytes;
   };
 
   Status fails(const char *what, ucs_status_t status) const {
@@ -77,20 +77,18 @@ private:
 
   void post(int64_t process, const Header &header, std::span<const std::byte> bytes,
             Sent *sent) override;
-  void withdraw(Sent &sent) override;
-  void abandon(Expected &expected) override;
+  void withdraw(Sent &) override {} // it was copied
   void flushFor(std::chrono::milliseconds longest) override;
   bool turn() { return ucp.ucp_worker_progress(worker) != 0; }
   void flushWorker(std::chrono::milliseconds longest);
   void cut(Peer &peer);
-  void giveUp(Peer &peer);
   template <typename Done> void turnUntil(std::chrono::milliseconds longest, Done isDone);
 
   static ucs_status_t come(void *fabric, const void *header, size_t headerBytes, void *data,
                            size_t bytes, const ucp_am_recv_param_t *param);
   ucs_status_t take(const Header &header, void *data, size_t bytes,
                     const ucp_am_recv_param_t *param);
-  void finish(Peer &peer, Incoming &message);
+  void finish(const Header &header, std::span<const std::byte> bytes);
   static void sendDone(void *request, ucs_status_t status, void *send);
   static void receiveDone(void *request, ucs_status_t status, size_t bytes, void *receive);
   static void endpointFailed(void *peer, ucp_ep_h, ucs_status_t status);
@@ -332,104 +330,42 @@ void Fabric::cut(Peer &peer) {
   ucp.ucp_request_free(request);
 }
 
-/// In the middle of a message. The other would not learn it from the end of the endpoint.
-void Fabric::giveUp(Peer &peer) {
-  if (peer.isGone)
-    return;
-  const std::string text = failure.isSet()
-                               ? failure.text()
-                               : concat(membership.ranksText(membership.process),
-                                        " has given up a collective that was under way");
-  Header header;
-  header.type = Header::aborted;
-  header.process = membership.process;
-  header.bytes = text.size();
-  post(peer.process, header, std::as_bytes(std::span(text)), nullptr);
-  turnUntil(20ms, [&] {
-    return std::none_of(sends.begin(), sends.end(), [&](const auto &each) {
-      return each.second->peer == &peer && each.second->header.type == Header::aborted;
-    });
-  });
-  cut(peer);
-}
-
 void Fabric::post(int64_t process, const Header &header, std::span<const std::byte> bytes,
                   Sent *sent) {
   Peer &peer = peers.at(process);
+  if (sent)
+    sent->bytes.fetch_add(bytes.size(), std::memory_order_release);
   if (peer.isGone || !peer.endpoint)
     return;
   auto send = std::make_unique<Send>();
   send->fabric = this;
-  send->peer = &peer;
   send->header = header;
-  send->sent = sent;
-  send->bytes = bytes.size();
+  send->bytes.assign(bytes.begin(), bytes.end());
   if (header.type != Header::data)
     send->header.site = peer.posted;
   ++peer.posted;
-  const std::byte *data = bytes.data();
-  if (!sent) {
-    send->owned.assign(bytes.begin(), bytes.end());
-    data = send->owned.data();
-  }
   ucp_request_param_t param = {};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   param.cb.send = sendDone;
   param.user_data = send.get();
   sentBytes.payload += bytes.size();
   sentBytes.headers += sizeof(Header);
-  void *request = ucp.ucp_am_send_nbx(peer.endpoint, ours, &send->header, sizeof(Header), data,
-                                      bytes.size(), &param);
+  void *request = ucp.ucp_am_send_nbx(peer.endpoint, ours, &send->header, sizeof(Header),
+                                      send->bytes.data(), bytes.size(), &param);
   if (UCS_PTR_IS_PTR(request)) {
     Send *key = send.get();
     sends[key] = std::move(send);
   } else if (UCS_PTR_IS_ERR(request)) {
     Messages::lose(process, "", ucp.ucs_status_string(UCS_PTR_STATUS(request)));
     peer.isGone = true;
-  } else if (sent) {
-    sent->bytes.fetch_add(bytes.size(), std::memory_order_release);
   }
 }
 
-void Fabric::sendDone(void *request, ucs_status_t status, void *data) {
+void Fabric::sendDone(void *request, ucs_status_t, void *data) {
   auto *send = static_cast<Send *>(data);
   Fabric &fabric = *send->fabric;
-  if (send->sent && status == UCS_OK)
-    send->sent->bytes.fetch_add(send->bytes, std::memory_order_release);
   fabric.ucp.ucp_request_free(request);
   fabric.sends.erase(send);
-}
-
-/// Only after a failure. UCX has no way to stop one message, so its endpoint goes.
-void Fabric::withdraw(Sent &sent) {
-  std::vector<Send *> mine;
-  for (auto &[key, send] : sends)
-    if (send->sent == &sent) {
-      send->sent = nullptr;
-      mine.push_back(key);
-    }
-  for (Send *key : mine)
-    if (sends.contains(key))
-      giveUp(*key->peer);
-  turnUntil(1000ms, [&] {
-    return std::none_of(mine.begin(), mine.end(), [&](Send *key) { return sends.contains(key); });
-  });
-}
-
-void Fabric::abandon(Expected &expected) {
-  std::vector<Receive *> mine;
-  for (auto &[key, receive] : receives)
-    if (receive->message.expected == &expected)
-      mine.push_back(key);
-  for (Receive *key : mine)
-    if (receives.contains(key)) {
-      key->message.expected = nullptr;
-      giveUp(*key->peer);
-    }
-  turnUntil(1000ms, [&] {
-    return std::none_of(mine.begin(), mine.end(),
-                        [&](Receive *key) { return receives.contains(key); });
-  });
 }
 
 ucs_status_t Fabric::come(void *fabric, const void *header, size_t headerBytes, void *data,
@@ -459,64 +395,54 @@ ucs_status_t Fabric::take(const Header &header, void *data, size_t bytes,
   }
   if (!peer)
     return UCS_OK;
-  Incoming message;
-  begin(message, header);
   if (!(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)) {
-    if (bytes > 0)
-      std::memcpy(message.begin(), data, bytes);
-    count(message, bytes);
-    finish(*peer, message);
+    finish(header, {static_cast<const std::byte *>(data), bytes});
     return UCS_OK;
   }
   auto receive = std::make_unique<Receive>();
   receive->fabric = this;
-  receive->peer = peer;
-  receive->message = std::move(message);
+  receive->header = header;
+  receive->bytes.resize(bytes);
   ucp_request_param_t how = {};
   how.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   how.cb.recv_am = receiveDone;
   how.user_data = receive.get();
-  void *request = ucp.ucp_am_recv_data_nbx(worker, data, receive->message.begin(), bytes, &how);
+  void *request = ucp.ucp_am_recv_data_nbx(worker, data, receive->bytes.data(), bytes, &how);
   if (UCS_PTR_IS_PTR(request)) {
     Receive *key = receive.get();
     receives[key] = std::move(receive);
     return UCS_INPROGRESS;
   }
-  if (!UCS_PTR_IS_ERR(request)) {
-    count(receive->message, bytes);
-    finish(*peer, receive->message);
-  }
+  if (!UCS_PTR_IS_ERR(request))
+    finish(header, receive->bytes);
   return UCS_OK;
 }
 
-void Fabric::receiveDone(void *request, ucs_status_t status, size_t bytes, void *data) {
+void Fabric::receiveDone(void *request, ucs_status_t status, size_t, void *data) {
   auto *receive = static_cast<Receive *>(data);
   Fabric &fabric = *receive->fabric;
   fabric.ucp.ucp_request_free(request);
   std::unique_ptr<Receive> owner = std::move(fabric.receives[receive]);
   fabric.receives.erase(receive);
-  if (status != UCS_OK)
-    return; // its endpoint says why
-  count(receive->message, bytes);
-  fabric.finish(*receive->peer, receive->message);
+  if (status == UCS_OK) // else its endpoint says why
+    fabric.finish(receive->header, receive->bytes);
 }
 
 /// One more message of this process is whole.
-void Fabric::finish(Peer &peer, Incoming &message) {
+void Fabric::finish(const Header &header, std::span<const std::byte> bytes) {
+  Peer &peer = peers.at(header.process);
   ++peer.arrived;
-  const bool isEnd =
-      message.header.type == Header::leftRun || message.header.type == Header::goodbye;
-  if (isEnd && peer.arrived <= message.header.site)
-    peer.held.push_back(std::move(message));
+  const bool isEnd = header.type == Header::leftRun || header.type == Header::goodbye;
+  if (isEnd && peer.arrived <= header.site)
+    peer.held.push_back(header);
   else
-    end(message);
-  for (size_t i = 0; i < peer.held.size();)
-    if (peer.arrived > peer.held[i].header.site) {
-      end(peer.held[i]);
-      peer.held.erase(peer.held.begin() + static_cast<int64_t>(i));
-    } else {
-      ++i;
-    }
+    deliver(header, bytes);
+  std::erase_if(peer.held, [&](const Header &held) {
+    if (peer.arrived <= held.site)
+      return false;
+    deliver(held, {});
+    return true;
+  });
 }
 
 void Fabric::endpointFailed(void *data, ucp_ep_h, ucs_status_t status) {
