@@ -474,7 +474,8 @@ TEST_F(Evaluator, GroupsBeyondTheGridAreRefused) {
       return %0 : tensor<4xi32>
     })",
                                              {1, 1}, {tensorOf(i32, {1}, {1})});
-  EXPECT_THAT(shown[0], AllOf(HasSubstr("E3011"), HasSubstr("process 1, but there are 1")));
+  EXPECT_THAT(shown[0],
+              AllOf(HasSubstr("E3011"), HasSubstr("process 1, but the program is for 1 replicas")));
 }
 
 TEST_F(Evaluator, FeedsServeTheHost) {

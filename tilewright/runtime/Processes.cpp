@@ -93,6 +93,8 @@ public:
   const collective::membership::View view;
   const std::unique_ptr<collective::KeyValueStore> notes;
   std::shared_ptr<collective::record::Recorder> recorder;
+  const char *engineName = "";
+  bool isRecorded = false;
   std::unique_ptr<collective::Engine> engine;
   std::unique_ptr<collective::membership::Group::Watch> watch; // ends the engine with the era
 
@@ -155,13 +157,13 @@ Processes::connect(const collective::membership::View &view) {
     options.patience = options.connectPatience = self.patience;
     TILEWRIGHT_ASSIGN(era->engine,
                       collective::shm::ShmEngine::connect(membership, *era->notes, options));
-    TILEWRIGHT_TRY(record(*era, "shm"));
+    era->engineName = "shm";
   } else {
     collective::hosts::HostsEngine::Options options;
     options.patience = options.connectPatience = self.patience;
     TILEWRIGHT_ASSIGN(era->engine,
                       collective::hosts::HostsEngine::connect(membership, *era->notes, options));
-    TILEWRIGHT_TRY(record(*era, "hosts"));
+    era->engineName = "hosts";
   }
   era->watch = group->watch(
       view.epoch, [engine = era->engine.get(), job](const collective::membership::Reason &why) {
@@ -172,7 +174,11 @@ Processes::connect(const collective::membership::View &view) {
   return era;
 }
 
-Status Processes::record(Era &era, const char *engineName) const {
+/// Later eras have a file once they compute: the last processes of a job that ends are alone in
+/// one for a moment, and that is nothing to look at.
+Status Processes::record(Era &era) const {
+  if (std::exchange(era.isRecorded, true))
+    return Status();
   collective::record::Recorder::Options options;
   options.job = instance;
   options.epoch = era.view.epoch;
@@ -187,7 +193,7 @@ Status Processes::record(Era &era, const char *engineName) const {
   TILEWRIGHT_ASSIGN(era.recorder, collective::record::openRecorder(self.flightRecorder, options));
   if (era.recorder)
     era.engine = std::make_unique<collective::record::RecordedEngine>(std::move(era.engine),
-                                                                      era.recorder, engineName);
+                                                                      era.recorder, era.engineName);
   return Status();
 }
 
@@ -257,6 +263,7 @@ Processes::meet(const Offer &offer, std::shared_ptr<collective::KeyValueStore> s
   TILEWRIGHT_ASSIGN(made->group, collective::membership::Group::meet(
                                      self, *store, collective::after(offer.patience)));
   TILEWRIGHT_ASSIGN(made->latest, made->connect(made->group->view()));
+  TILEWRIGHT_TRY(made->record(*made->latest));
   made->healer = std::thread([processes = made.get()] { processes->heal(); });
   return made;
 }
@@ -331,6 +338,7 @@ Processes::communicator(Era &era, std::span<const int> ids, size_t rank) {
   std::vector<int64_t> members(ids.begin(), ids.end());
   std::shared_ptr<collective::Communicator> &known = era.communicators[{members, rank}];
   if (!known) {
+    TILEWRIGHT_TRY(record(era));
     // One run for as long as the era lasts. Numbers of single runs would have to be equal on
     // all processes, and those that run programs on other devices between would have to count them.
     collective::Seat seat{1, static_cast<int64_t>(rank), static_cast<int64_t>(ids.size()),

@@ -71,7 +71,7 @@ private:
   explicit Processes(const Offer &offer) : self(offer) {}
   Status hear(collective::KeyValueStore &store);
   Result<std::shared_ptr<Era>> connect(const collective::membership::View &view);
-  Status record(Era &era, const char *engineName) const;
+  Status record(Era &era) const;
   Result<std::shared_ptr<Era>> currentEra(collective::Deadline deadline);
   std::vector<int64_t> processesOf(std::span<const int> ids) const;
   void heal();
