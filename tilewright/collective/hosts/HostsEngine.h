@@ -23,7 +23,7 @@ public:
   /// What carries messages between hosts.
   enum class Between {
     best, // UCX where every process has it and an RDMA device, else TCP
-    tcp,  // as fast here as UCX over TCP, and needs nothing
+    tcp,  // faster than UCX over TCP, and needs nothing
     ucx,
   };
   struct Options {
