@@ -105,6 +105,11 @@ protected:
   Sent sent;
   size_t toSend = 0;
   std::vector<std::unique_ptr<Expected>> expected;
+  // What messages are read from and written to. Not in a derived class, whose members end before
+  // the messages are forgotten.
+  std::vector<std::vector<std::byte>> incoming; // by tensor and member
+  std::deque<std::vector<std::byte>> packed;    // until they are sent
+  std::vector<std::vector<int64_t>> tables;     // of a ragged one, by member
 };
 
 /// Memory that a lane keeps from one collective to the next, because new memory costs more than
@@ -453,15 +458,12 @@ private:
     return Status();
   }
 
-  std::vector<std::vector<std::byte>> incoming; // by tensor and member
-  std::deque<std::vector<std::byte>> packed;    // until they are sent
   std::vector<const std::byte *> waitToReduce;
   bool isPlaced = false;
   // One way:
   std::optional<size_t> answerTo;
   size_t awaited = 0; // of the messages, before the answers
   // Ragged:
-  std::vector<std::vector<int64_t>> tables;
   size_t row = 0;
   bool hasTables = false;
 };
