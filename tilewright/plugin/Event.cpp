@@ -36,9 +36,8 @@ PJRT_Error *Event_OnReady(PJRT_Event_OnReady_Args *args) {
   void *userArg = take(args, &PJRT_Event_OnReady_Args::user_arg);
   // A copy: the callback may destroy the PJRT_Event.
   runtime::Event event = args->event->event;
-  event.onReady([callback, userArg](const Status &status) {
-    callback(toError(runtime::copyOf(status)), userArg);
-  });
+  event.onReady(
+      [callback, userArg](const Status &status) { callback(toError(copyOf(status)), userArg); });
   return nullptr;
 }
 

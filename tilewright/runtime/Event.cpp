@@ -8,14 +8,6 @@
 
 namespace tilewright::runtime {
 
-Status copyOf(const Status &status) {
-  if (status.isOk())
-    return Status();
-  if (std::optional<Error> error = status.error())
-    return Status(*error, status.message());
-  return Status(status.code(), status.message());
-}
-
 struct Event::State {
   std::atomic<bool> isDone = false;
   Status status; // written before isDone, never after

@@ -11,9 +11,6 @@
 
 namespace tilewright::runtime {
 
-/// A Status has one owner; this makes another one of the same content.
-Status copyOf(const Status &status);
-
 /// A handle on something that happens once. Copies refer to the same thing. An
 /// event that has already happened well is a null pointer, so results of work
 /// that ran at once cost nothing to describe.

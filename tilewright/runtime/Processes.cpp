@@ -40,12 +40,6 @@ struct Note {
   }
 };
 
-Status copyOf(const Status &status) {
-  return status.isOk()    ? Status()
-         : status.error() ? Status(*status.error(), status.message())
-                          : Status(status.code(), status.message());
-}
-
 /// A rank of an era. What goes wrong in a collective ends the era for all processes, also those
 /// that wait elsewhere.
 class RankOfEra final : public collective::Communicator {

@@ -1,7 +1,6 @@
 // Clients of real processes, some of which are killed.
-#include "tilewright/collective/plan/PlanBytes.h"
 #include "tilewright/collective/test/Processes.h"
-#include "tilewright/runtime/TestBackend.h"
+#include "tilewright/runtime/TestSums.h"
 #include "tilewright/support/Concat.h"
 
 #include <gmock/gmock.h>
@@ -19,45 +18,8 @@ using collective::test::slowness;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class ProcessesKilledTest : public RuntimeFixture {
+class ProcessesKilledTest : public SumFixture {
 protected:
-  /// A program for so many devices that sums.
-  static std::shared_ptr<artifact::Executable> sumOf(int64_t devices) {
-    auto executable = std::make_shared<artifact::Executable>();
-    executable->name = "sum";
-    executable->partitions = devices;
-    executable->parameters.resize(1);
-    executable->parameters[0].type = floats();
-    executable->results.resize(1);
-    executable->results[0].type = floats();
-    executable->blocks.resize(1);
-    artifact::CollectiveStartStep step;
-    step.kind = "all_reduce";
-    step.groups.resize(1);
-    for (int64_t rank = 0; rank < devices; ++rank)
-      step.groups[0].push_back(rank);
-    step.operands = {{{0, 0, 64}, 0}};
-    executable->blocks[0].steps = {{step, "", ""}, {artifact::CollectiveDoneStep{0}, "", ""}};
-    collective::CommPlan plan;
-    plan.mesh.axes = {{"x", devices}};
-    plan.cliques = {{collective::CliqueSpec::Form::axes, {0}, {}}};
-    plan.sites.resize(1);
-    plan.sites[0].bytes = 64;
-    plan.sites[0].reduction = "add";
-    plan.sites[0].done = 1;
-    executable->communication = collective::writePlan(plan);
-    return executable;
-  }
-  static Status addUp(const ProgramRun &run) {
-    static const std::vector<std::vector<int64_t>> everybody;
-    collective::Call call;
-    call.groups = &everybody;
-    call.tensors = {{ElementType::f32, {length}, {length}, run.parameters[0], run.results[0]}};
-    call.reduction.operation = "add";
-    call.name = "all_reduce.3";
-    call.place = "train.py:41";
-    return run.communicator->run(call);
-  }
   static Result<float> runOnce(Client &client, LoadedExecutable &executable) {
     const std::vector<float> host(length, 1);
     TILEWRIGHT_ASSIGN(auto argument,

@@ -1,6 +1,5 @@
-#include "tilewright/collective/plan/PlanBytes.h"
 #include "tilewright/collective/record/Diagnosis.h"
-#include "tilewright/runtime/TestBackend.h"
+#include "tilewright/runtime/TestSums.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 
 /// Two clients that take themselves for two processes, each on a thread.
-class ProcessesTest : public RuntimeFixture {
+class ProcessesTest : public SumFixture {
 protected:
   using Made = Result<std::unique_ptr<Client>>;
 
@@ -43,39 +42,8 @@ protected:
     clients.push_back(*std::move(other));
   }
 
-  /// A program for devices 0 to 2 that has a sum of 64 bytes in its plan.
-  std::shared_ptr<artifact::Executable> sum(const std::string &reduction = "add") {
-    auto executable = std::make_shared<artifact::Executable>();
-    executable->name = "sum";
-    executable->partitions = 3;
-    executable->parameters.resize(1);
-    executable->parameters[0].type = floats();
-    executable->results.resize(1);
-    executable->results[0].type = floats();
-    executable->blocks.resize(1);
-    artifact::CollectiveStartStep step;
-    step.kind = "all_reduce";
-    step.groups = {{0, 1, 2}};
-    step.operands = {{{0, 0, 64}, 0}};
-    executable->blocks[0].steps = {{step, "", ""}, {artifact::CollectiveDoneStep{0}, "", ""}};
-    collective::CommPlan plan;
-    plan.mesh.axes = {{"x", 3}};
-    plan.cliques = {{collective::CliqueSpec::Form::axes, {0}, {}}};
-    plan.sites.resize(1);
-    plan.sites[0].bytes = 64;
-    plan.sites[0].reduction = reduction;
-    plan.sites[0].done = 1;
-    executable->communication = collective::writePlan(plan);
-    return executable;
-  }
-  /// Does what the plan says, through the communicator of the run.
-  static Status addUp(const ProgramRun &run) {
-    static const std::vector<std::vector<int64_t>> everybody = {{0, 1, 2}};
-    collective::Call call;
-    call.groups = &everybody;
-    call.tensors = {{ElementType::f32, {length}, {length}, run.parameters[0], run.results[0]}};
-    call.reduction.operation = "add";
-    return run.communicator->run(call);
+  static std::shared_ptr<artifact::Executable> sum(const std::string &reduction = "add") {
+    return sumOf(3, reduction);
   }
   using Loaded = Result<std::shared_ptr<LoadedExecutable>>;
   std::pair<Loaded, Loaded> loadBoth(const std::shared_ptr<artifact::Executable> &first,

@@ -65,6 +65,14 @@ private:
   std::unique_ptr<Failure> failure;
 };
 
+/// A Status has one owner; this makes another one of the same content.
+inline Status copyOf(const Status &status) {
+  if (status.isOk())
+    return Status();
+  return status.error() ? Status(*status.error(), status.message())
+                        : Status(status.code(), status.message());
+}
+
 /// A T, or the Status that explains its absence.
 template <typename T> class [[nodiscard]] Result {
 public:

@@ -1,5 +1,6 @@
 #include "tilewright/support/Trace.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/Json.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -74,23 +75,6 @@ void append(const char *category, std::string_view name, int64_t begin, int64_t 
   }
   mine.records.push_back({category, begin, value, mine.names.size(), name.size()});
   mine.names += name;
-}
-
-void appendQuoted(std::string &out, std::string_view text) {
-  out += '"';
-  for (char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      char code[8];
-      std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(c));
-      out += code;
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
 }
 
 std::string nameOf(const Log &log) {

@@ -250,17 +250,7 @@ private:
         job.fail(box->text());
         return std::nullopt;
       }
-    for (size_t i = 0; operation && i < lane.members.size(); ++i) {
-      const int64_t other = lane.members[i];
-      if (i == lane.mine || !operation->isMissing(i))
-        continue;
-      if (job.mesh->hasSaidGoodbye(other))
-        return concat("rank ", other, ", which has left the job");
-      // Said on the connection, behind all that it sent there.
-      if (job.mesh->leftRunOf(other) >= run)
-        return concat("rank ", other, ", which has left the run");
-    }
-    return std::nullopt;
+    return job.mesh->whoNeverComes(lane, operation, run);
   }
   std::string whereIs(int64_t rank) override {
     return job.isHere(rank) ? job.host->peer(rank).rank->where.read() : job.mesh->whereIs(rank);

@@ -17,13 +17,6 @@ namespace tilewright::collective::membership {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-static Status copyOf(const Status &status) {
-  if (status.isOk())
-    return Status();
-  return status.error() ? Status(*status.error(), status.message())
-                        : Status(status.code(), status.message());
-}
-
 /// The thread has the machine and the connections; the callers have what is published, and leave
 /// orders.
 class Group::Body final : private Effects {

@@ -94,6 +94,7 @@ private:
   void answer(size_t place, const Message &message);
   void prepare();
   void propose();
+  void ask(Message::Type question, const Places &members);
   void decide();
   void weigh();
   void settleBeat();

@@ -1,13 +1,11 @@
 #include "tilewright/collective/membership/Meeting.h"
-#include "tilewright/collective/Address.h"
+#include "tilewright/collective/Greeting.h"
 #include "tilewright/support/Concat.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <netdb.h>
 #include <poll.h>
-#include <random>
 #include <sstream>
 #include <sys/socket.h>
 #include <thread>
@@ -19,53 +17,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// The first bytes on a connection, each way. The secret comes through the key-value store, so
-/// who does not see that is not let in.
-struct Hello {
-  static constexpr uint64_t right = 0x31'70'72'67'77'6c'69'74; // "tilwgrp1"
-  uint64_t magic = right, secret = 0, epoch = 0;
-  int64_t process = 0;
-  uint64_t isWelcome = 1;
-};
-
-bool sendHello(int socket, const Hello &hello) {
-  // It fits into the empty buffer of a new connection.
-  return ::send(socket, &hello, sizeof hello, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof hello;
-}
-
-bool receiveHello(int socket, Hello &hello, Deadline deadline) {
-  auto *bytes = reinterpret_cast<std::byte *>(&hello);
-  for (size_t done = 0; done < sizeof hello;) {
-    if (!awaitEvent(socket, POLLIN, deadline))
-      return false;
-    const ssize_t count = recv(socket, bytes + done, sizeof hello - done, MSG_DONTWAIT);
-    if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR))
-      return false;
-    done += static_cast<size_t>(std::max<ssize_t>(count, 0));
-  }
-  return hello.magic == Hello::right;
-}
-
-uint64_t randomNumber() {
-  std::random_device random;
-  return (uint64_t(random()) << 32) | random();
-}
-
-/// A socket that listens, and where.
-Result<int> listenAt(Address &address) {
-  const int made =
-      ::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (made < 0)
-    return systemFailure("socket");
-  if (bind(made, address.raw(), address.length) != 0 || ::listen(made, 512) != 0) {
-    Status status = systemFailure("listening for the other processes");
-    close(made);
-    return status;
-  }
-  if (address.storage.ss_family != AF_UNIX)
-    getsockname(made, address.raw(), &address.length);
-  return made;
-}
+constexpr uint64_t magic = 0x31'70'72'67'77'6c'69'74; // "tilwgrp1"
 
 /// What one process says about itself in the store.
 struct Note {
@@ -166,7 +118,7 @@ private:
       return failed(concat("process ", process, " cannot be reached ", where, " (",
                            std::strerror(reason),
                            "): it has ended, or the address is not one that this host can reach"));
-    Hello hello, answer;
+    Hello hello{magic}, answer{magic};
     hello.secret = note->secret;
     hello.epoch = offer.epoch;
     hello.process = offer.process;
@@ -197,11 +149,11 @@ private:
     for (pollfd &each : doors) {
       Descriptor socket(each.revents ? accept4(each.fd, nullptr, nullptr, SOCK_CLOEXEC) : -1);
       // A stranger, or one that says nothing, does not keep the others waiting for long.
-      Hello hello;
+      Hello hello{magic};
       if (socket.get() < 0 || !receiveHello(socket.get(), hello, std::min(deadline, after(1s))) ||
           hello.secret != door.secret())
         continue;
-      Hello answer;
+      Hello answer{magic};
       answer.epoch = offer.epoch;
       answer.process = offer.process;
       const std::optional<size_t> place = placeOf(hello.process);
@@ -225,22 +177,14 @@ private:
 } // namespace
 
 Status Door::open(const std::string &address) {
-  key = randomNumber();
-  localName = concat("tilewright-", randomNumber(), "-", getpid());
+  key = newSecret();
+  localName = concat("tilewright-", newSecret(), "-", getpid());
   Address local = localAddress(localName);
-  TILEWRIGHT_ASSIGN(const int first, listenAt(local));
+  TILEWRIGHT_ASSIGN(const int first, listenAt(local, "listening for the other processes"));
   localSocket.reset(first);
-  const std::string host = address.empty() ? addressOfThisHost() : address;
-  std::optional<Address> remote = parseAddress(host, "0");
-  if (!remote)
-    return Status(Error::ranksNotConnected, concat("'", host, "' is not the number of an address"));
-  TILEWRIGHT_ASSIGN(const int second, listenAt(*remote));
-  remoteSocket.reset(second);
-  char name[NI_MAXHOST], port[NI_MAXSERV];
-  if (getnameinfo(remote->raw(), remote->length, name, sizeof name, port, sizeof port,
-                  NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-    return systemFailure("getnameinfo");
-  remoteName = concat(name, " ", port);
+  TILEWRIGHT_ASSIGN(Listener remote, listenOn(address));
+  remoteSocket.reset(remote.socket);
+  remoteName = std::move(remote.place);
   return Status();
 }
 
@@ -255,7 +199,7 @@ void Door::turnAway(uint64_t epoch) {
           accept4(door, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (socket->get() < 0)
         break;
-      Hello answer;
+      Hello answer{magic};
       answer.epoch = epoch;
       answer.isWelcome = 0;
       (void)sendHello(socket->get(), answer);

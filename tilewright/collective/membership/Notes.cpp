@@ -1,6 +1,5 @@
 #include "tilewright/collective/membership/Notes.h"
-#include "tilewright/collective/membership/Bytes.h"
-#include "tilewright/support/Concat.h"
+#include "tilewright/support/Archive.h"
 
 namespace tilewright::collective::membership {
 
@@ -66,20 +65,20 @@ void Notes::end(uint64_t epoch, const Reason &reason) {
 }
 
 std::vector<std::byte> encodeNote(uint64_t epoch, std::string_view key, std::string_view value) {
-  Writer writer;
+  ByteWriter writer;
   writer.number(epoch);
-  writer.text(key);
-  writer.text(value);
-  return std::move(writer.bytes);
+  writer.bytes(std::as_bytes(std::span(key)));
+  writer.bytes(std::as_bytes(std::span(value)));
+  return std::move(writer.out);
 }
 
 std::optional<Note> decodeNote(std::span<const std::byte> bytes) {
-  Reader reader(bytes);
+  ByteReader reader(bytes, "a note", Error::ranksNotConnected);
   Note note;
-  note.epoch = reader.number<uint64_t>();
-  note.key = reader.text();
-  note.value = reader.text();
-  return reader.isOk && reader.left() == 0 ? std::optional(std::move(note)) : std::nullopt;
+  reader.number(note.epoch);
+  reader.text(note.key);
+  reader.text(note.value);
+  return reader.finish().isOk() ? std::optional(std::move(note)) : std::nullopt;
 }
 
 } // namespace tilewright::collective::membership

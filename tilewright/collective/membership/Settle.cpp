@@ -60,13 +60,18 @@ void Machine::prepare() {
   following.reset();
   waited = 0;
   asked = view - accusedBy[self()];
-  answered = Places();
-  answered.add(self());
   bestAccepted = accepted;
   bestMembers = acceptedMembers;
-  Message message = make(Message::prepare);
+  ask(Message::prepare, view);
+}
+
+/// Those of `asked`, under the ballot that this process leads; its own answer is yes.
+void Machine::ask(Message::Type question, const Places &members) {
+  answered = Places();
+  answered.add(self());
+  Message message = make(question);
   message.ballot = promised;
-  message.members = view;
+  message.members = members;
   message.reason = reason;
   Places others = asked;
   others.remove(self());
@@ -107,16 +112,7 @@ void Machine::propose() {
   step = Step::proposing;
   waited = 0;
   asked = answered;
-  answered = Places();
-  answered.add(self());
-  Message message = make(Message::propose);
-  message.ballot = promised;
-  message.members = acceptedMembers;
-  message.reason = reason;
-  Places others = asked;
-  others.remove(self());
-  sendTo(others, message);
-  weigh();
+  ask(Message::propose, acceptedMembers);
 }
 
 void Machine::decide() {

@@ -48,16 +48,7 @@ private:
   void idle(uint64_t round) override { messages.progress(isPatient(round) ? 10ms : 0ms); }
   std::optional<std::string> lookAround(const Lane &lane, const Operation *operation,
                                         int64_t run) override {
-    for (size_t i = 0; operation && i < lane.members.size(); ++i) {
-      const int64_t other = lane.members[i];
-      if (i == lane.mine || !operation->isMissing(i))
-        continue;
-      if (messages.hasSaidGoodbye(other))
-        return concat("rank ", other, ", which has left the job");
-      if (messages.leftRunOf(other) >= run)
-        return concat("rank ", other, ", which has left the run");
-    }
-    return std::nullopt;
+    return messages.whoNeverComes(lane, operation, run);
   }
   std::string whereIs(int64_t rank) override { return messages.whereIs(rank); }
   void wakeHelper() override { askForHelp(); }

@@ -212,15 +212,20 @@ void Messages::leaveRun(int64_t rank, int64_t run) {
   wake();
 }
 
-int64_t Messages::leftRunOf(int64_t rank) {
+std::optional<std::string> Messages::whoNeverComes(const Lane &lane, const Operation *operation,
+                                                   int64_t run) {
   std::lock_guard lock(mutex);
-  return leftRuns[static_cast<size_t>(rank)];
-}
-
-bool Messages::hasSaidGoodbye(int64_t rank) {
-  std::lock_guard lock(mutex);
-  auto found = haveSaidGoodbye.find(membership.processOfRank[static_cast<size_t>(rank)]);
-  return found != haveSaidGoodbye.end() && found->second;
+  for (size_t i = 0; operation && i < lane.members.size(); ++i) {
+    const auto other = static_cast<size_t>(lane.members[i]);
+    if (i == lane.mine || !operation->isMissing(i))
+      continue;
+    auto goodbye = haveSaidGoodbye.find(membership.processOfRank[other]);
+    if (goodbye != haveSaidGoodbye.end() && goodbye->second)
+      return concat("rank ", other, ", which has left the job");
+    if (leftRuns[other] >= run)
+      return concat("rank ", other, ", which has left the run");
+  }
+  return std::nullopt;
 }
 
 void Messages::say(int64_t rank, std::string_view where) {

@@ -97,9 +97,10 @@ public:
   void fail(std::string text);
   /// Of a rank of this process.
   void leaveRun(int64_t rank, int64_t run);
-  /// The last run that a rank is known to have left.
-  int64_t leftRunOf(int64_t rank);
-  bool hasSaidGoodbye(int64_t rank);
+  /// A member of the lane that is missing in the operation and has left the run or the job, with
+  /// what it did: it said so behind all that it had sent.
+  std::optional<std::string> whoNeverComes(const Lane &lane, const Operation *operation,
+                                           int64_t run);
   /// Tells all others where a rank of this process is, for their messages.
   void say(int64_t rank, std::string_view where);
   std::string whereIs(int64_t rank);

@@ -2,6 +2,8 @@
 #ifndef TILEWRIGHT_COLLECTIVE_RECORD_JSON_H
 #define TILEWRIGHT_COLLECTIVE_RECORD_JSON_H
 
+#include "tilewright/support/Json.h"
+
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -32,19 +34,7 @@ public:
   }
   JsonWriter &text(std::string_view value) {
     separate();
-    out += '"';
-    for (char c : value) {
-      if (c == '"' || c == '\\')
-        out += '\\';
-      if (static_cast<unsigned char>(c) < 0x20) {
-        char code[8];
-        std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(c));
-        out += code;
-      } else {
-        out += c;
-      }
-    }
-    out += '"';
+    appendQuoted(out, value);
     return *this;
   }
   template <typename Number> JsonWriter &number(Number value) {

@@ -1,6 +1,5 @@
 // How the processes of a job find each other and connect.
-#include "tilewright/collective/Address.h"
-#include "tilewright/collective/Connecting.h"
+#include "tilewright/collective/Greeting.h"
 #include "tilewright/collective/tcp/Mesh.h"
 #include "tilewright/support/Concat.h"
 
@@ -10,7 +9,6 @@
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <random>
 #include <sstream>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -23,41 +21,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// The first bytes on a connection, each way. The secret comes through the key-value store, so
-/// who does not see that is not let in.
-struct Hello {
-  static constexpr uint64_t right = 0x31'70'63'74'77'6c'69'74; // "tilwtcp1"
-  uint64_t magic = right, secret = 0, epoch = 0;
-  int64_t process = 0;
-  uint64_t isWelcome = 1;
-};
-
-/// A few bytes, which always fit.
-bool sendAll(int socket, const Hello &hello, Deadline deadline) {
-  const auto *bytes = reinterpret_cast<const std::byte *>(&hello);
-  for (size_t done = 0; done < sizeof hello;) {
-    if (!awaitEvent(socket, POLLOUT, deadline))
-      return false;
-    const ssize_t count = ::send(socket, bytes + done, sizeof hello - done, MSG_NOSIGNAL);
-    if (count < 0 && errno != EAGAIN && errno != EINTR)
-      return false;
-    done += static_cast<size_t>(std::max<ssize_t>(count, 0));
-  }
-  return true;
-}
-
-bool receiveAll(int socket, Hello &hello, Deadline deadline) {
-  auto *bytes = reinterpret_cast<std::byte *>(&hello);
-  for (size_t done = 0; done < sizeof hello;) {
-    if (!awaitEvent(socket, POLLIN, deadline))
-      return false;
-    const ssize_t count = recv(socket, bytes + done, sizeof hello - done, 0);
-    if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR))
-      return false;
-    done += static_cast<size_t>(std::max<ssize_t>(count, 0));
-  }
-  return hello.magic == Hello::right;
-}
+constexpr uint64_t magic = 0x31'70'63'74'77'6c'69'74; // "tilwtcp1"
 
 void prepare(int socket) {
   const int on = 1, bytes = 4 << 20;
@@ -109,24 +73,10 @@ private:
 };
 
 Status Meeting::listen() {
-  const std::string host = options.address.empty() ? addressOfThisHost() : options.address;
-  std::optional<Address> address = parseAddress(host, "0");
-  if (!address)
-    return Status(Error::ranksNotConnected, concat("'", host, "' is not the number of an address"));
-  listening = ::socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (listening < 0)
-    return systemFailure("socket");
-  if (bind(listening, reinterpret_cast<sockaddr *>(&address->storage), address->length) != 0 ||
-      ::listen(listening, 512) != 0)
-    return systemFailure(concat("listening on ", host));
-  getsockname(listening, reinterpret_cast<sockaddr *>(&address->storage), &address->length);
-  char name[NI_MAXHOST], port[NI_MAXSERV];
-  if (getnameinfo(reinterpret_cast<sockaddr *>(&address->storage), address->length, name,
-                  sizeof name, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-    return systemFailure("getnameinfo");
-  std::random_device random;
-  secret = (uint64_t(random()) << 32) | random();
-  return store.put(keyOf(membership.process), concat(name, " ", port, " ", secret));
+  TILEWRIGHT_ASSIGN(const Listener listener, listenOn(options.address));
+  listening = listener.socket;
+  secret = newSecret();
+  return store.put(keyOf(membership.process), concat(listener.place, " ", secret));
 }
 
 /// Others may have met all already, have begun, and failed: what they sent says why.
@@ -149,7 +99,7 @@ Status Meeting::connectTo(Mesh::Link &link) {
   TILEWRIGHT_ASSIGN(const std::string value, meeting.note(key, link.process));
   std::istringstream parts(value);
   std::string host, port;
-  Hello hello;
+  Hello hello{magic};
   parts >> host >> port >> hello.secret;
   link.address = concat(host, ":", port);
   std::optional<Address> address = parseAddress(host, port);
@@ -191,18 +141,18 @@ Status Meeting::connectTo(Mesh::Link &link) {
   }
   hello.epoch = membership.epoch;
   hello.process = membership.process;
-  Hello answer;
+  Hello answer{magic};
   auto silent = [&] {
     return meeting.blame(link.process,
                          Status(Error::ranksNotConnected,
                                 concat(ranks(link.process), " was reached at ", link.address,
                                        " but did not answer; its process has ended or hangs")));
   };
-  if (!sendAll(socket.get(), hello, deadline))
+  if (!sendHello(socket.get(), hello))
     return silent();
   TILEWRIGHT_ASSIGN(const bool hasAnswered,
                     meeting.event(socket.get(), POLLIN, {&link.process, 1}));
-  if (!hasAnswered || !receiveAll(socket.get(), answer, deadline))
+  if (!hasAnswered || !receiveHello(socket.get(), answer, deadline))
     return silent();
   if (!answer.isWelcome)
     return fenced(membership, link.process, answer.epoch);
@@ -225,10 +175,10 @@ Status Meeting::acceptOne() {
     return Status();
   prepare(socket.get());
   // A stranger, or one that says nothing, does not keep the others waiting for long.
-  Hello hello;
-  if (!receiveAll(socket.get(), hello, std::min(deadline, after(1s))) || hello.secret != secret)
+  Hello hello{magic};
+  if (!receiveHello(socket.get(), hello, std::min(deadline, after(1s))) || hello.secret != secret)
     return Status();
-  Hello answer;
+  Hello answer{magic};
   answer.epoch = membership.epoch;
   answer.process = membership.process;
   for (auto &link : mesh.links)
@@ -237,7 +187,7 @@ Status Meeting::acceptOne() {
       (void)getnameinfo(reinterpret_cast<sockaddr *>(&from), length, name, sizeof name, port,
                         sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
       link->address = concat(name, ":", port);
-      if (!sendAll(socket.get(), answer, deadline))
+      if (!sendHello(socket.get(), answer))
         return meeting.blame(
             link->process,
             Status(Error::ranksNotConnected,
@@ -247,7 +197,7 @@ Status Meeting::acceptOne() {
       return Status();
     }
   answer.isWelcome = 0; // not of this epoch: it is told ours and nothing else
-  (void)sendAll(socket.get(), answer, std::min(deadline, after(1s)));
+  (void)sendHello(socket.get(), answer);
   return Status();
 }
 

@@ -1,6 +1,7 @@
 #include "tilewright/vgpu/count/Report.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/Json.h"
 
 #include <algorithm>
 #include <fstream>
@@ -57,18 +58,9 @@ void Counts::add(const Counts &other) {
 }
 
 std::string quoted(std::string_view text) {
-  std::ostringstream out;
-  out << '"';
-  for (char c : text) {
-    if (c == '"' || c == '\\')
-      out << '\\' << c;
-    else if (static_cast<unsigned char>(c) < 0x20)
-      out << "\\u" << std::hex << std::setw(4) << std::setfill('0') << int(c) << std::dec;
-    else
-      out << c;
-  }
-  out << '"';
-  return out.str();
+  std::string out;
+  appendQuoted(out, text);
+  return out;
 }
 
 // Text.
