@@ -1,5 +1,6 @@
 #include "tilewright/runtime/Client.h"
 #include "tilewright/artifact/Reader.h"
+#include "tilewright/collective/hosts/HostsEngine.h"
 #include "tilewright/collective/local/LocalCollectives.h"
 #include "tilewright/collective/record/Folder.h"
 #include "tilewright/collective/record/RecordedEngine.h"
@@ -26,6 +27,10 @@ static Status check(const RuntimeOptions &options) {
   TILEWRIGHT_TRY(checkRange("inline-nanoseconds", options.inlineNanoseconds, 0, int64_t(1) << 60));
   TILEWRIGHT_TRY(checkRange("max-in-flight", options.maxInFlight, 1, 1 << 20));
   TILEWRIGHT_TRY(checkRange("silence-timeout", options.silenceTimeout, 100, 1'000'000'000));
+  if (!collective::hosts::betweenNamed(options.betweenHosts))
+    return Status(Error::optionValue,
+                  concat("runtime.between-hosts takes best, tcp, ucx or mpi, got '",
+                         options.betweenHosts, "'"));
   return checkRange("collective-timeout", options.collectiveTimeout, 1, 1'000'000'000);
 }
 
@@ -53,6 +58,8 @@ Result<std::unique_ptr<Client>> Client::create(const ClientOptions &options,
     offer.kind = own.front().kind;
     offer.devices = static_cast<int64_t>(own.size());
     offer.patience = std::chrono::seconds(options.runtime.collectiveTimeout);
+    offer.betweenHosts = options.runtime.betweenHosts;
+    offer.mpiLibrary = options.runtime.mpiLibrary;
     offer.flightRecorder = options.runtime.flightRecorder;
     offer.flightRecorderEntries = options.runtime.flightRecorderEntries;
     offer.silence = std::chrono::milliseconds(options.runtime.silenceTimeout);

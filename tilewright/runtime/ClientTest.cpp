@@ -40,6 +40,12 @@ TEST_F(ClientTest, OptionsThatMakeNoSenseAreRefused) {
   Status status = Client::create(options, std::make_unique<TestBackend>(1, programs)).takeStatus();
   EXPECT_EQ(status.error(), Error::optionValue);
   EXPECT_THAT(status.message(), HasSubstr("runtime.devices takes 1 to 1024, got 0"));
+  options = ClientOptions();
+  options.runtime.betweenHosts = "pigeons";
+  status = Client::create(options, std::make_unique<TestBackend>(1, programs)).takeStatus();
+  EXPECT_EQ(status.error(), Error::optionValue);
+  EXPECT_THAT(status.message(),
+              HasSubstr("runtime.between-hosts takes best, tcp, ucx or mpi, got 'pigeons'"));
 }
 
 TEST_F(ClientTest, AnAssignmentMustFit) {

@@ -154,6 +154,8 @@ Processes::connect(const collective::membership::View &view) {
     era->engineName = "shm";
   } else {
     collective::hosts::HostsEngine::Options options;
+    options.between = collective::hosts::betweenNamed(self.betweenHosts).value_or(options.between);
+    options.mpiLibrary = self.mpiLibrary;
     options.patience = options.connectPatience = self.patience;
     TILEWRIGHT_ASSIGN(era->engine,
                       collective::hosts::HostsEngine::connect(membership, *era->notes, options));

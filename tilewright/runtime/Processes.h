@@ -36,13 +36,15 @@ public:
     int64_t devices = 1;
     std::chrono::seconds patience{120};     // for whoever does not come, here and later
     std::chrono::milliseconds silence{400}; // after which a process is given up
-    std::string flightRecorder = "off";     // as the options of these names
+    std::string betweenHosts = "best", mpiLibrary = "libmpi_abi.so.1"; // as the options of
+    std::string flightRecorder = "off";                                // these names
     int64_t flightRecorderEntries = 16384;
   };
   /// Tells the others, hears from all and connects the devices: memory between processes of one
   /// host, connections between hosts. The store is not needed after this.
   ///  - ranksNotConnected (E6032): a process did not come or cannot be reached, or brings something
   ///    that does not fit.
+  ///  - carrierUnavailable (E6060): what is to carry collectives between hosts is not here.
   static Result<std::unique_ptr<Processes>> meet(const Offer &offer,
                                                  std::shared_ptr<collective::KeyValueStore> store);
   ~Processes();

@@ -1,6 +1,7 @@
 """Several processes of this host, through jax.distributed.initialize: devices, collectives, deaths, disagreements."""
 
 import os
+import pathlib
 import socket
 import subprocess
 import sys
@@ -40,23 +41,28 @@ def check(y, wanted):
 """
 
 
+def environment_of(count, devices=1, hosts=None):
+    """Of the processes of a job; each needs its RANK as well."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("JAX_", "TILEWRIGHT_"))}
+    return kept | {
+        "TILEWRIGHT_LIBRARY": str(LIBRARY),
+        "PYTHONPATH": str(ROOT / "python"),
+        "TILEWRIGHT_RUNTIME_DEVICES": str(devices),
+        "COORDINATOR": f"{'10.83.9.1' if hosts else '127.0.0.1'}:{port}",
+        "COUNT": str(count),
+    }
+
+
 class Job:
     """Processes that run the same lines, or each its own."""
 
     def __init__(self, folder, count, text, devices=1, hosts=None, **variables):
         """`hosts`: names of network namespaces to share the processes out to; the first has 10.83.9.1."""
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
         place = [["ip", "netns", "exec", hosts[rank * len(hosts) // count]] if hosts else [] for rank in range(count)]
-        environment = {key: value for key, value in os.environ.items() if not key.startswith(("JAX_", "TILEWRIGHT_"))}
-        environment |= {
-            "TILEWRIGHT_LIBRARY": str(LIBRARY),
-            "PYTHONPATH": str(ROOT / "python"),
-            "TILEWRIGHT_RUNTIME_DEVICES": str(devices),
-            "COORDINATOR": f"{'10.83.9.1' if hosts else '127.0.0.1'}:{port}",
-            "COUNT": str(count),
-        } | variables
+        environment = environment_of(count, devices, hosts) | variables
         self.logs = [folder / f"{rank}.log" for rank in range(count)]
         self.processes = [
             subprocess.Popen(
@@ -206,6 +212,25 @@ def test_everybody_computes_on_two_hosts(tmp_path, two_hosts):
     text = SETUP + DEVICES + COLLECTIVES + PROGRAMS + "print('well')"
     with Job(tmp_path, 4, text, hosts=two_hosts) as job:
         assert all("well" in text for text in job.wait())
+
+
+def test_everybody_computes_on_two_hosts_over_mpi(tmp_path, two_hosts):
+    """Memory within each, messages of an MPI with the standard ABI between them. The namespaces have one kernel, so
+    this MPI sees one host."""
+    prefix = pathlib.Path(sys.executable).parent.parent
+    library = prefix / "lib" / "libmpi_abi.so.1"
+    assert library.exists(), f"requirements.txt has mpich, but there is no {library}"
+    (tmp_path / "train.py").write_text(SETUP + DEVICES + COLLECTIVES + PROGRAMS + "print('well')")
+    place = f'RANK=$PMI_RANK exec ip netns exec {two_hosts[0][:-1]}$((PMI_RANK / 2)) "$0" train.py'
+    environment = environment_of(4, hosts=two_hosts) | {
+        "TILEWRIGHT_RUNTIME_BETWEEN_HOSTS": "mpi",
+        "TILEWRIGHT_RUNTIME_MPI_LIBRARY": str(library),
+    }
+    command = [prefix / "bin" / "mpiexec.hydra", "-localhost", "localhost", "-n", "4", "sh", "-c", place, sys.executable]
+    done = subprocess.run(
+        command, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=240
+    )
+    assert done.returncode == 0 and done.stdout.count("well") == 4, done.stdout[-5000:]
 
 
 def test_some_processes_compute_without_the_others(tmp_path):

@@ -1,6 +1,7 @@
 #include "tilewright/collective/hosts/HostsEngine.h"
 #include "tilewright/collective/Connecting.h"
 #include "tilewright/collective/messages/Exchange.h"
+#include "tilewright/collective/mpi/MpiEngine.h"
 #include "tilewright/collective/shm/ShmHost.h"
 #include "tilewright/collective/tcp/Mesh.h"
 #include "tilewright/collective/ucx/UcxEngine.h"
@@ -269,6 +270,28 @@ private:
 
 } // namespace
 
+std::string_view nameOf(HostsEngine::Between between) {
+  switch (between) {
+  case HostsEngine::Between::best:
+    return "best";
+  case HostsEngine::Between::tcp:
+    return "tcp";
+  case HostsEngine::Between::ucx:
+    return "ucx";
+  case HostsEngine::Between::mpi:
+    return "mpi";
+  }
+  return "";
+}
+
+std::optional<HostsEngine::Between> betweenNamed(std::string_view name) {
+  using enum HostsEngine::Between;
+  for (HostsEngine::Between each : {best, tcp, ucx, mpi})
+    if (nameOf(each) == name)
+      return each;
+  return std::nullopt;
+}
+
 /// Whether this host has a network card that UCX can use better than the kernel.
 static bool hasRdma() {
   std::error_code ignored;
@@ -283,24 +306,29 @@ Result<std::shared_ptr<HostsEngine::Job>> HostsEngine::Job::create(const Members
   auto key = [&](int64_t process) {
     return concat(membership.job, "/host/", membership.epoch, "/", process);
   };
-  // A process that could use UCX may not do so alone, so all say what they can.
-  static constexpr std::string_view canUcx = " ucx";
-  const bool offersUcx =
-      options.between == Between::ucx ||
-      (options.between == Between::best && hasRdma() && ucx::isAvailable().isOk());
-  TILEWRIGHT_TRY(store.put(key(membership.process), concat(options.host, offersUcx ? canUcx : "")));
-  bool isUcx = true;
+  // A process may use UCX or MPI only if all do, so all say what they would use.
+  const Between own = options.between != Between::best         ? options.between
+                      : hasRdma() && ucx::isAvailable().isOk() ? Between::ucx
+                                                               : Between::tcp;
+  TILEWRIGHT_TRY(store.put(key(membership.process), concat(nameOf(own), " ", options.host)));
   auto job = std::make_shared<Job>(membership, options);
   std::map<int64_t, std::string> hostOf;
+  Between between = own;
   for (int64_t process : membership.processes()) {
-    auto name = meeting.note(key(process), process);
-    if (!name.isOk())
-      return meeting.giveUp(std::move(name).takeStatus());
-    if (name->ends_with(canUcx))
-      name->resize(name->size() - canUcx.size());
-    else
-      isUcx = false;
-    hostOf[process] = *std::move(name);
+    auto note = meeting.note(key(process), process);
+    if (!note.isOk())
+      return meeting.giveUp(std::move(note).takeStatus());
+    const size_t space = note->find(' ');
+    const std::string theirs = note->substr(0, space);
+    hostOf[process] = space == std::string::npos ? "" : note->substr(space + 1);
+    if ((theirs == nameOf(Between::mpi)) != (own == Between::mpi))
+      return meeting.giveUp(Status(
+          Error::ranksNotConnected,
+          concat("process ", membership.process, " would use ", nameOf(own), " between hosts, ",
+                 membership.ranksText(process), " of process ", process, " would use ", theirs,
+                 "; set runtime.between-hosts to the same everywhere")));
+    if (theirs != nameOf(own))
+      between = Between::tcp;
   }
   Membership here = membership;
   here.job = concat(membership.job, "/", options.host);
@@ -317,7 +345,12 @@ Result<std::shared_ptr<HostsEngine::Job>> HostsEngine::Job::create(const Members
   if (!host.isOk()) // those of other hosts wait for this process too
     return meeting.giveUp(std::move(host).takeStatus());
   job->host = *std::move(host);
-  if (isUcx) {
+  if (between == Between::mpi) {
+    mpi::MpiEngine::Options outside;
+    outside.library = options.mpiLibrary;
+    outside.connectPatience = options.connectPatience;
+    TILEWRIGHT_ASSIGN(job->mesh, mpi::connectCarrier(membership, store, outside, job->meshFailure));
+  } else if (between == Between::ucx) {
     ucx::UcxEngine::Options outside;
     outside.connectPatience = options.connectPatience;
     TILEWRIGHT_ASSIGN(job->mesh, ucx::connectFabric(membership, store, outside, job->meshFailure));

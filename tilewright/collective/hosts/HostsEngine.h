@@ -25,9 +25,11 @@ public:
     best, // UCX where every process has it and an RDMA device, else TCP
     tcp,  // faster than UCX over TCP, and needs nothing
     ucx,
+    mpi, // of processes that one mpiexec started, where a site allows nothing else
   };
   struct Options {
     Between between = Between::best;
+    std::string mpiLibrary = "libmpi_abi.so.1"; // with MPI's standard ABI
     std::string host = nameOfThisHost();
     Sums sums = Sums::byHost;
     size_t arenaBytes = size_t(16) << 30;
@@ -38,7 +40,7 @@ public:
     bool canSpin = true; // between hosts; within one it depends on cores and ranks
   };
   ///  - ranksNotConnected (E6032), rankFenced (E6033), sharedMemoryExhausted (E6031)
-  ///  - carrierUnavailable (E6060): UCX was asked for and is not here.
+  ///  - carrierUnavailable (E6060): UCX or MPI was asked for and is not here.
   static Result<std::unique_ptr<HostsEngine>> connect(const Membership &membership,
                                                       KeyValueStore &store, const Options &options);
   ~HostsEngine() override;
@@ -55,6 +57,10 @@ private:
   explicit HostsEngine(std::shared_ptr<Job> job);
   const std::shared_ptr<Job> job;
 };
+
+/// "best", "tcp" and so on; nothing for a name that is none.
+std::string_view nameOf(HostsEngine::Between between);
+std::optional<HostsEngine::Between> betweenNamed(std::string_view name);
 
 } // namespace tilewright::collective::hosts
 

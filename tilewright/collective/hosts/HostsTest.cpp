@@ -106,6 +106,26 @@ TEST(HostsEngine, UcxMayCarryWhatGoesBetweenHosts) {
       HostsEngine::Between::ucx);
 }
 
+TEST(HostsEngine, ProcessesThatWouldUseDifferentCarriersAreNamed) {
+  MemoryKeyValueStore store;
+  std::vector<std::thread> threads;
+  for (int64_t rank = 0; rank < 2; ++rank)
+    threads.emplace_back([&, rank] {
+      HostsEngine::Options options = optionsFor(rank, 1);
+      options.between = rank == 0 ? HostsEngine::Between::tcp : HostsEngine::Between::mpi;
+      const Status status =
+          HostsEngine::connect(membershipOf(rank, 2), store, options).takeStatus();
+      EXPECT_EQ(status.error(), Error::ranksNotConnected);
+      EXPECT_THAT(status.message(),
+                  HasSubstr(rank == 0 ? "process 0 would use tcp between hosts, rank 1 of process "
+                                        "1 would use mpi; set runtime.between-hosts"
+                                      : "process 1 would use mpi between hosts, rank 0 of process "
+                                        "0 would use tcp"));
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
 TEST(HostsEngine, AKilledRankIsNoticedOnItsHostAndOnOthers) {
   test::Processes processes;
   for (int64_t rank = 0; rank < 4; ++rank)
