@@ -3,7 +3,9 @@
 #include "tilewright/plugin/ProtoWire.h"
 #include "tilewright/support/Concat.h"
 
+#include <algorithm>
 #include <bit>
+#include <charconv>
 
 namespace tilewright::plugin {
 namespace {
@@ -68,6 +70,44 @@ Status parseBuildOptions(std::string_view bytes, CompileOptions &options) {
   return reader.isOk() ? Status() : malformed("the build options are no message");
 }
 
+struct XlaOption {
+  std::string_view name, type;
+};
+constexpr XlaOption xlaOptions[] = {
+#define TILEWRIGHT_XLA_OPTION(name, type) {#name, #type},
+#include "tilewright/plugin/XlaOptions.def"
+};
+
+template <typename Number> bool isNumber(std::string_view text) {
+  Number number;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+/// What XLA takes: a value of the type, or the text of one.
+bool canBe(std::string_view type, const NamedValue &value) {
+  const auto *text = std::get_if<std::string>(&value);
+  if (type == "bool")
+    return text ? *text == "True" || *text == "False" : std::holds_alternative<bool>(value);
+  if (text)
+    return type == "int32"   ? isNumber<int32_t>(*text)
+           : type == "int64" ? isNumber<int64_t>(*text)
+                             : isNumber<float>(*text);
+  if (const auto *integer = std::get_if<int64_t>(&value))
+    return type != "int32" || static_cast<int32_t>(*integer) == *integer;
+  return type == "float" && std::holds_alternative<float>(value);
+}
+
+/// A name that is not in the list is one of another version, or of another backend.
+Status checkXlaOption(const NamedOption &option) {
+  const auto *known = std::ranges::find(xlaOptions, option.name, &XlaOption::name);
+  if (known == std::end(xlaOptions) || canBe(known->type, option.value))
+    return Status();
+  return Status(Error::compilerOption,
+                concat("while setting option ", option.name, ", '", toText(option.value),
+                       "' is not a valid ", known->type, " value."));
+}
+
 } // namespace
 
 Result<CompileOptions> CompileOptions::parse(std::string_view bytes) {
@@ -95,8 +135,10 @@ Result<CompileOptions> CompileOptions::parse(std::string_view bytes) {
 
 Status CompileOptions::apply(Options &options) const {
   for (const NamedOption &option : overrides) {
-    if (option.name.starts_with("xla_"))
+    if (option.name.starts_with("xla_")) {
+      TILEWRIGHT_TRY(checkXlaOption(option));
       continue;
+    }
     Status status = options.set(option.name, toText(option.value));
     if (!status.isOk())
       return Status(Error::compilerOption, concat("No such compile option: '", option.name, "' = '",

@@ -28,7 +28,8 @@ struct CompileOptions {
   static Result<CompileOptions> parse(std::string_view bytes);
 
   /// Applies the overrides. Names of ours ("fuse.max-ops") set that option; names of XLA ("xla_…")
-  /// are accepted and do nothing, because programs written for other backends pass them.
+  /// do nothing, because programs written for other backends pass them. Those that we know
+  /// (XlaOptions.def) must have a value of their type.
   ///  - compilerOption (E8005): any other name, or a value that the option cannot take.
   Status apply(Options &options) const;
 };

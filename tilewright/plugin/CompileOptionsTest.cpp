@@ -69,6 +69,25 @@ TEST(CompileOptions, LetOptionsOfXlaPass) {
   EXPECT_EQ(options, before);
 }
 
+TEST(CompileOptions, RefuseValuesThatAnOptionOfXlaCannotTake) {
+  Options options;
+  auto apply = [&](const char *name, const char *value) {
+    return CompileOptions::parse(override(name, value))->apply(options);
+  };
+  for (const char *name : {"xla_embed_ir_in_executable", "xla_backend_optimization_level",
+                           "xla_gpu_auto_spmd_partitioning_memory_budget_ratio"}) {
+    Status status = apply(name, "invalid_value");
+    EXPECT_EQ(status.error(), Error::compilerOption) << name;
+    EXPECT_THAT(status.message(), HasSubstr(name));
+    EXPECT_THAT(status.message(), HasSubstr("'invalid_value' is not a valid"));
+  }
+  EXPECT_TRUE(apply("xla_embed_ir_in_executable", "True").isOk());
+  EXPECT_TRUE(apply("xla_backend_optimization_level", "3").isOk());
+  EXPECT_FALSE(apply("xla_backend_optimization_level", "3000000000").isOk());
+  EXPECT_TRUE(apply("xla_gpu_auto_spmd_partitioning_memory_budget_ratio", "0.5").isOk());
+  EXPECT_TRUE(apply("xla_dump_to", "invalid_value").isOk());
+}
+
 TEST(CompileOptions, RefuseOtherNames) {
   Options options;
   Status status = CompileOptions::parse(override("import.max-rnak", "7"))->apply(options);

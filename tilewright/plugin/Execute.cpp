@@ -44,13 +44,13 @@ PJRT_Error *LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args *args) {
     TILEWRIGHT_PJRT_ASSIGN(loaded, forDevice(executable, *device));
   }
 
-  std::vector<std::vector<runtime::Buffer *>> arguments(args->num_devices);
-  std::vector<std::span<runtime::Buffer *const>> lists;
+  std::vector<runtime::Buffer *> arguments(args->num_devices * args->num_args); // of all devices
+  std::vector<std::span<runtime::Buffer *const>> lists(args->num_devices);
   for (size_t device = 0; device < args->num_devices; ++device) {
-    arguments[device].reserve(args->num_args);
+    const auto list = std::span(arguments).subspan(device * args->num_args, args->num_args);
     for (size_t i = 0; i < args->num_args; ++i)
-      arguments[device].push_back(args->argument_lists[device][i]->buffer.get());
-    lists.emplace_back(arguments[device]);
+      list[i] = args->argument_lists[device][i]->buffer.get();
+    lists[device] = list;
   }
 
   runtime::ExecuteOptions options;
@@ -67,8 +67,8 @@ PJRT_Error *LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args *args) {
   options.userContext = userData.get();
 
   TILEWRIGHT_PJRT_ASSIGN(runtime::Execution run, loaded->execute(lists, options));
-  if (userData)
-    runtime::Event::all(run.done).onReady([userData](const Status &) {});
+  if (runtime::Event ended = runtime::Event::all(run.done); userData && !ended.isReady())
+    ended.onReady([userData](const Status &) {});
   for (size_t device = 0; device < run.results.size(); ++device)
     for (size_t i = 0; i < run.results[device].size(); ++i)
       args->output_lists[device][i] =

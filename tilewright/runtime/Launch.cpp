@@ -26,19 +26,19 @@ static Status deletedArgument(size_t index, const std::string &program) {
 }
 
 /// Everything that can fail comes before a buffer is donated.
-Result<std::unique_ptr<LoadedExecutable::Launch>>
+Result<std::shared_ptr<LoadedExecutable::Launch>>
 LoadedExecutable::makeLaunch(size_t local, std::span<Buffer *const> arguments,
                              const std::vector<bool> &isDonated) {
-  auto launch = std::make_unique<Launch>();
+  auto launch = std::make_shared<Launch>();
   launch->local = local;
-  launch->arguments.reserve(arguments.size());
-  launch->pointers.reserve(arguments.size() + facts->results.size());
+  launch->storages.resize(arguments.size() + facts->results.size());
+  launch->pointers.reserve(launch->storages.size());
   for (size_t i = 0; i < arguments.size(); ++i) {
     std::shared_ptr<Storage> storage = arguments[i]->hold();
     if (!storage)
       return deletedArgument(i, program->name);
     launch->pointers.push_back(storage->data());
-    launch->arguments.push_back(std::move(storage));
+    launch->storages[i] = std::move(storage);
     const Event &definition = arguments[i]->definition();
     if (!definition.isReady() || definition.isFailed()) {
       const bool isQueuedBefore = arguments[i]->inOrder && client.backend().isStreamOrdered();
@@ -46,13 +46,13 @@ LoadedExecutable::makeLaunch(size_t local, std::span<Buffer *const> arguments,
     }
   }
 
-  launch->results.resize(facts->results.size());
+  const std::span results = std::span(launch->storages).subspan(arguments.size());
   auto allocate = [&](size_t i) -> Status {
     const Facts::ResultFacts &result = facts->results[i];
     Label label = {"result", result.type, facts->name, static_cast<int64_t>(i)};
     TILEWRIGHT_ASSIGN(Allocator::Block block,
                       allocateResult(client, *result.memories[local], result.bytes, label));
-    launch->results[i] = std::make_shared<Storage>(std::move(block));
+    results[i] = std::make_shared<Storage>(std::move(block));
     return Status();
   };
   for (size_t i = 0; i < facts->results.size(); ++i) {
@@ -74,17 +74,17 @@ LoadedExecutable::makeLaunch(size_t local, std::span<Buffer *const> arguments,
       launch->waits.push_back(unread);
     for (size_t r = 0; r < facts->results.size(); ++r)
       if (program->results[r].aliasOf == i)
-        launch->results[r] = std::make_shared<Storage>(storage);
+        results[r] = std::make_shared<Storage>(storage);
   }
   for (size_t r = 0; r < facts->results.size(); ++r) {
-    if (!launch->results[r])
+    if (!results[r])
       TILEWRIGHT_TRY(allocate(r)); // donated, but somebody outside still refers to it
     const artifact::Index alias = program->results[r].aliasOf;
-    if (alias != artifact::none && launch->results[r]->data() != launch->pointers[alias]) {
-      launch->pointers[alias] = launch->results[r]->data();
+    if (alias != artifact::none && results[r]->data() != launch->pointers[alias]) {
+      launch->pointers[alias] = results[r]->data();
       launch->copies.push_back({alias, facts->results[r].bytes});
     }
-    launch->pointers.push_back(launch->results[r]->data());
+    launch->pointers.push_back(results[r]->data());
   }
   return launch;
 }
@@ -132,10 +132,10 @@ Result<Event> LoadedExecutable::Launch::run() {
   Device &device = *self.localDevices[local];
   for (const Copy &copy : copies)
     TILEWRIGHT_TRY(self.client.backend().copyInOrder(device, pointers[copy.parameter],
-                                                     arguments[copy.parameter]->data(), copy.bytes,
+                                                     storages[copy.parameter]->data(), copy.bytes,
                                                      self.client.threadPool()));
 
-  const size_t parameterCount = arguments.size();
+  const size_t parameterCount = self.program->parameters.size();
   ProgramRun run{std::span(pointers).first(parameterCount),
                  std::span(pointers).subspan(parameterCount),
                  {nullptr, nullptr},
@@ -174,8 +174,7 @@ void LoadedExecutable::Launch::finish(Status status) {
   }
   waits.clear();
   inherited.clear();
-  arguments.clear();
-  results.clear();
+  storages.clear();
   for (std::shared_ptr<Allocator::Block> &arena : arenas)
     arena.reset();
   if (promise)

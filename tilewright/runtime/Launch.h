@@ -37,15 +37,16 @@ struct LoadedExecutable::Launch {
   std::vector<Event> waits;
   /// Definitions of arguments that the device puts before it; it fails as they do.
   std::vector<Event> inherited;
-  /// Arguments and results; kept until it ends.
-  std::vector<std::shared_ptr<Storage>> arguments, results;
-  std::vector<std::byte *> pointers; // of parameters, then of results
+  /// Of parameters, then of results; kept until it ends. Two lists and no more, since each costs
+  /// an allocation in every call.
+  std::vector<std::shared_ptr<Storage>> storages;
+  std::vector<std::byte *> pointers; // for the program; a parameter's may be a copy of it
   /// A parameter that a result wants to take over but must not.
   struct Copy {
     size_t parameter;
     size_t bytes;
   };
-  std::vector<Copy> copies; // of arguments[parameter] to pointers[parameter]
+  std::vector<Copy> copies; // of storages[parameter] to pointers[parameter]
   std::shared_ptr<Allocator::Block> arenas[2];
   std::shared_ptr<collective::Communicator> communicator;
   std::optional<Promise> promise;

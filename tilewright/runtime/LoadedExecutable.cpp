@@ -160,7 +160,8 @@ std::vector<std::unique_ptr<Buffer>> LoadedExecutable::makeResults(Launch &launc
   for (size_t i = 0; i < facts->results.size(); ++i) {
     const Facts::ResultFacts &result = facts->results[i];
     results.emplace_back(new Buffer(result.type, result.bytes, *result.memories[launch.local],
-                                    launch.results[i], definition, /*inOrder=*/true));
+                                    launch.storages[program->parameters.size() + i], definition,
+                                    /*inOrder=*/true));
   }
   return results;
 }
@@ -176,16 +177,15 @@ bool LoadedExecutable::shouldRunHere(const Launch &launch) const {
   return expected > 0 && expected <= client.runtimeOptions().inlineNanoseconds;
 }
 
-void LoadedExecutable::enqueue(std::vector<std::unique_ptr<Launch>> launches) {
+void LoadedExecutable::enqueue(std::vector<std::shared_ptr<Launch>> launches) {
   std::vector<std::pair<Stream *, Stream::Task>> own;
   std::unique_lock<std::mutex> oneAtATime;
   if (launches.size() > 1)
     oneAtATime = std::unique_lock(client.launching);
-  for (std::unique_ptr<Launch> &launch : launches) {
+  for (std::shared_ptr<Launch> &launch : launches) {
     Stream &stream = localDevices[launch->local]->stream();
-    std::shared_ptr<Launch> shared = std::move(launch); // a Task must be copyable
-    auto task = [shared] {
-      shared->start().onReady([shared](const Status &status) { shared->finish(copyOf(status)); });
+    auto task = [launch = std::move(launch)] {
+      launch->start().onReady([launch](const Status &status) { launch->finish(copyOf(status)); });
     };
     // The calling thread's own stream runs it at once, and may then wait for the others.
     if (stream.isInside())
@@ -227,10 +227,10 @@ Result<Execution> LoadedExecutable::execute(std::span<const std::span<Buffer *co
   execution.results.reserve(localDevices.size());
   execution.done.reserve(localDevices.size());
   const int64_t runId = client.nextRun.fetch_add(1, std::memory_order_relaxed);
-  std::vector<std::unique_ptr<Launch>> launches;
+  std::vector<std::shared_ptr<Launch>> launches;
   launches.reserve(localDevices.size());
   for (size_t local = 0; local < localDevices.size(); ++local) {
-    Result<std::unique_ptr<Launch>> made = makeLaunch(local, arguments[local], *isDonated);
+    Result<std::shared_ptr<Launch>> made = makeLaunch(local, arguments[local], *isDonated);
     if (!made.isOk()) {
       // Other processes have begun, or will, and must not wait for this one.
       Status status = std::move(made).takeStatus();
@@ -238,7 +238,7 @@ Result<Execution> LoadedExecutable::execute(std::span<const std::span<Buffer *co
         communicator->abandon(status);
       return status;
     }
-    std::unique_ptr<Launch> launch = *std::move(made);
+    std::shared_ptr<Launch> launch = *std::move(made);
     launch->executable = shared_from_this();
     launch->runId = options.launchId ? options.launchId : runId;
     launch->userContext = options.userContext;
@@ -246,7 +246,7 @@ Result<Execution> LoadedExecutable::execute(std::span<const std::span<Buffer *co
   }
 
   if (facts->hasCollectives)
-    for (std::unique_ptr<Launch> &launch : launches) {
+    for (std::shared_ptr<Launch> &launch : launches) {
       if (isShared) {
         launch->communicator = communicators[launch->local];
         continue;
@@ -282,7 +282,7 @@ Result<Execution> LoadedExecutable::execute(std::span<const std::span<Buffer *co
     }
   }
 
-  for (std::unique_ptr<Launch> &launch : launches) {
+  for (std::shared_ptr<Launch> &launch : launches) {
     launch->promise.emplace();
     Event done = launch->promise->event();
     execution.results.push_back(makeResults(*launch, done));

@@ -90,11 +90,11 @@ private:
   Status meetOtherProcesses();
   Status checkArguments(size_t local, std::span<Buffer *const> arguments,
                         const std::vector<bool> &isDonated);
-  Result<std::unique_ptr<Launch>> makeLaunch(size_t local, std::span<Buffer *const> arguments,
+  Result<std::shared_ptr<Launch>> makeLaunch(size_t local, std::span<Buffer *const> arguments,
                                              const std::vector<bool> &isDonated);
   std::vector<std::unique_ptr<Buffer>> makeResults(Launch &launch, const Event &definition);
   bool shouldRunHere(const Launch &launch) const;
-  void enqueue(std::vector<std::unique_ptr<Launch>> launches);
+  void enqueue(std::vector<std::shared_ptr<Launch>> launches);
 
   Client &client;
   const std::shared_ptr<const artifact::Executable> program;

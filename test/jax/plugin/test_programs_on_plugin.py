@@ -245,10 +245,14 @@ def test_compiling_without_a_device(script):
     assert out == "[6.0, 6.0, 6.0]\n"
 
 
-def test_a_compiler_option_that_does_not_exist():
+def test_a_compiler_option_that_does_not_exist_or_cannot_have_the_value():
     with pytest.raises(jax.errors.JaxRuntimeError, match="E8005(.|\n)*No such compile option: 'nonsense'"):
         jax.jit(lambda x: x * 3, compiler_options={"nonsense": 1})(1.0)
     assert jax.jit(lambda x: x * 3, compiler_options={"xla_cpu_enable_fast_math": True})(1.0) == 3
+    for value in "fast", 7:
+        match = f"E8005(.|\n)*xla_cpu_enable_fast_math, '{value}' is not a valid bool value"
+        with pytest.raises(jax.errors.JaxRuntimeError, match=match):
+            jax.jit(lambda x: x * 3, compiler_options={"xla_cpu_enable_fast_math": value})(1.0)
 
 
 def test_an_error_names_the_users_line():
