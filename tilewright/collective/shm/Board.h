@@ -15,7 +15,7 @@
 
 namespace tilewright::collective::shm {
 
-constexpr uint64_t boardMagic = 0x31'6d'68'73'77'6c'69'74; // "tilwshm1"
+constexpr uint64_t boardMagic = 0x32'6d'68'73'77'6c'69'74; // "tilwshm2"
 
 /// A line that people read. Half of one and half of the next is possible, and harmless.
 template <size_t words> class SharedText {
@@ -66,6 +66,7 @@ struct alignas(64) SharedLane {
 
 struct alignas(64) RankBoard {
   std::atomic<int64_t> leftRun; // all runs up to here
+  std::atomic<uint32_t> core;   // where it was last seen to run, plus one; 0: nowhere
   SharedText<40> where;
   struct Entry {
     std::atomic<uint64_t> lane, offset; // 0: none

@@ -13,6 +13,14 @@ namespace tilewright::collective::shm {
 
 namespace {
 
+/// Tells the others which core this rank runs on, and returns that.
+uint32_t showCore(RankBoard &own) {
+  const auto core = static_cast<uint32_t>(sched_getcpu() + 1);
+  if (own.core.load(std::memory_order_relaxed) != core)
+    own.core.store(core, std::memory_order_relaxed);
+  return core;
+}
+
 /// A lane with the slots of all its members.
 class ShmLane final : public LaneData {
 public:
@@ -25,6 +33,7 @@ public:
     const SharedLane *lane = nullptr; // null until it has come for the first time
   };
   Arena *arena = nullptr;
+  RankBoard *board = nullptr; // of this rank
   SharedLane *own = nullptr;
   std::vector<Member> members;
   std::vector<ProcessBoard *> listeners; // whom to wake
@@ -195,6 +204,9 @@ Status ShmOperation::publishOffsets(Slot &slot) {
 }
 
 Status ShmOperation::arrive() {
+  // For those who never wait. Others may know it a little late, so not each time.
+  if (number % 64 == 0)
+    showCore(*shared.board);
   Slot &slot = shared.own->slots[number & 1];
   // What has not changed is not written, and the rest at once, the number last: whoever looks at
   // the line between two stores takes it away, and it must be fetched again for the second.
@@ -381,7 +393,11 @@ Result<bool> ShmOperation::advance() {
 class ShmDriver final : public Driver {
 public:
   ShmDriver(Host &host, int64_t rank)
-      : Driver(rank, host.options.patience, host.failure), host(host), own(*host.peer(rank).rank) {}
+      : Driver(rank, host.options.patience, host.failure), host(host), own(*host.peer(rank).rank) {
+    for (size_t other = 0; other < host.membership.processOfRank.size(); ++other)
+      if (const Peer peer = host.peer(static_cast<int64_t>(other)); peer.rank && peer.rank != &own)
+        others.push_back(peer.rank);
+  }
 
   void fail(std::string text) override { host.fail(std::move(text)); }
   void leave(int64_t run) override {
@@ -393,6 +409,7 @@ private:
   // In tries without a success: first without a pause, then with, then giving way to others, then
   // asleep. A rank without a core of its own gives way at once.
   static constexpr uint64_t eager = 500, spinning = 4000, yielding = 60;
+  static constexpr uint64_t beforeLooking = 16; // and again and again, at the cores of the others
 
   std::unique_ptr<Operation> begin(Lane &lane, const Turn &turn) override {
     return makeShmOperation(host, lane, turn);
@@ -404,7 +421,16 @@ private:
     return round >= firstYield() && round >= firstSleep;
   }
   void say(std::string_view where, bool) override { own.where.write(where); }
+  /// There is a core for each rank, but the kernel may have put two of them on one, since others
+  /// use the machine too. The other one cannot come while this one spins.
+  bool sharesItsCore() {
+    const uint32_t core = showCore(own);
+    return std::any_of(others.begin(), others.end(), [&](const RankBoard *other) {
+      return other->core.load(std::memory_order_relaxed) == core;
+    });
+  }
   void settle() override {
+    own.core.store(0, std::memory_order_relaxed);
     host.announceSleep();
     seen = host.board->doorbell.load(std::memory_order_acquire);
     hasLooked = false;
@@ -424,6 +450,8 @@ private:
       sched_yield();
       if (std::chrono::steady_clock::now() - before > std::chrono::milliseconds(1))
         firstSleep = round + 1;
+    } else if (round % beforeLooking == beforeLooking - 1 && sharesItsCore()) {
+      sched_yield();
     } else if (round >= eager) {
 #if defined(__x86_64__)
       _mm_pause();
@@ -454,6 +482,7 @@ private:
 
   Host &host;
   RankBoard &own;
+  std::vector<const RankBoard *> others;
   uint32_t seen = 0; // of the doorbell
   bool hasLooked = false;
   uint64_t firstSleep = 0; // the first try that is followed by sleep
@@ -465,6 +494,7 @@ Status open(Host &host, Lane &lane) {
   RankBoard &own = *host.peer(rank).rank;
   auto data = std::make_unique<ShmLane>();
   data->arena = host.arena.get();
+  data->board = &own;
   for (int64_t member : lane.members) {
     const Peer peer = host.peer(member);
     if (!peer.process)

@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sched.h>
+#include <time.h>
+
 namespace tilewright::collective::shm {
 namespace {
 
@@ -70,6 +73,42 @@ TEST(ShmEngine, AnArenaThatIsTooSmallIsAnError) {
 
 TEST(ShmEngine, NothingIsLeftBehind) {
   test::expectNothingIsLeftBehind(connect, /*countsMappings=*/true);
+}
+
+/// In time of the processor, since others may use the core as well.
+std::chrono::nanoseconds processorTime() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+TEST(ShmEngine, RanksThatTheKernelPutsOnOneCoreDoNotSpinForEachOther) {
+  test::Processes processes;
+  for (int64_t rank = 0; rank < 2; ++rank)
+    processes.start([&, rank](KeyValueStore &store, test::Report &report) -> Status {
+      // While they connect each has a core, if there are two.
+      TILEWRIGHT_ASSIGN(auto engine, connect(membershipOf(rank, 2), store, 30s, 20s));
+      TILEWRIGHT_ASSIGN(auto communicator, engine->join({1, rank, 2, {}}));
+      cpu_set_t cores;
+      sched_getaffinity(0, sizeof cores, &cores);
+      int first = 0;
+      while (!CPU_ISSET(first, &cores))
+        ++first;
+      CPU_ZERO(&cores);
+      CPU_SET(first, &cores);
+      if (sched_setaffinity(0, sizeof cores, &cores) != 0)
+        return Status(Code::internal, "cannot choose a core");
+      constexpr int rounds = 1000;
+      const std::chrono::nanoseconds begin = processorTime();
+      for (int round = 0; round < rounds; ++round)
+        TILEWRIGHT_TRY(sumOnes(*communicator, 1, 2));
+      const auto took = (processorTime() - begin) / rounds;
+      report.say(concat(took.count(), " ns a sum"));
+      // A wait without giving way takes some 500 us.
+      return took < 100us * test::slowness() ? Status() : Status(Code::internal, "they spun");
+    });
+  for (size_t rank : {0, 1})
+    EXPECT_EQ(processes.end(rank), "") << processes.said(rank);
 }
 
 TEST(Arena, PiecesAreReusedAndJoined) {
