@@ -109,8 +109,10 @@ Status killed(Process &self) {
     const auto notes = group->store(view.epoch);
     TILEWRIGHT_ASSIGN(auto engine,
                       MpiEngine::connect(view.membershipOf(self.job), *notes, self.options()));
-    const auto watch = group->watch(
-        view.epoch, [&](const membership::Reason &why) { engine->revoke(why.toString(self.job)); });
+    const auto watch = group->watch(view.epoch, [&](const membership::Reason &why) {
+      if (!why.hasLeft) // who left in good order has done its part
+        engine->revoke(why.toString(self.job));
+    });
     const auto mine = std::find(view.members.begin(), view.members.end(), self.job.process);
     TILEWRIGHT_ASSIGN(
         auto communicator,
@@ -147,9 +149,8 @@ Status killed(Process &self) {
 /// Ours over MPI beside MPI's own, one after the other in the same processes.
 Status timed(Process &self) {
   using Allreduce = int (*)(const void *, void *, int, void *, void *, void *);
-  void *handle = dlopen(self.library.c_str(), RTLD_NOW | RTLD_NOLOAD);
   TILEWRIGHT_ASSIGN(auto engine, MpiEngine::connect(self.job, self.store, self.options()));
-  handle = handle ? handle : dlopen(self.library.c_str(), RTLD_NOW);
+  void *const handle = dlopen(self.library.c_str(), RTLD_NOW); // which the engine has loaded
   const auto allreduce = reinterpret_cast<Allreduce>(dlsym(handle, "MPI_Allreduce"));
   if (!allreduce)
     return Status(Code::internal, "there is no MPI_Allreduce");
