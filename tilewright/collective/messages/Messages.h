@@ -34,6 +34,7 @@ struct Header {
   uint64_t site = 0;
   uint64_t offset = 0, bytes = 0; // of what follows, in what is expected
   int64_t process = 0;            // that sends it
+  uint64_t number = 0;            // for carriers whose messages overtake each other
   int64_t at = 0;                 // for carriers with a clock of their own: when it arrives
   char text[80] = {};             // of the call
 

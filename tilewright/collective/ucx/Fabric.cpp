@@ -1,5 +1,6 @@
 // Messages as UCX's active messages.
 #include "tilewright/collective/Connecting.h"
+#include "tilewright/collective/ucx/Arrivals.h"
 #include "tilewright/collective/ucx/Library.h"
 #include "tilewright/collective/ucx/UcxEngine.h"
 #include "tilewright/support/Concat.h"
@@ -23,8 +24,8 @@ namespace {
 /// UCX cannot be told to stop reading or writing memory in the middle of a large message, and
 /// whoever gives up a collective takes its memory away at once. So both ends copy.
 ///
-/// Active messages may overtake each other, so those that end something (a run, a job) say after
-/// how many others they come, and wait for these.
+/// Active messages may overtake each other, so they are numbered, and those that end something (a
+/// run, a job) wait for all before them.
 class Fabric final : public Messages {
 public:
   Fabric(const Membership &membership, FailureBox &failure, const Library &ucp)
@@ -46,7 +47,8 @@ private:
     ucp_ep_h endpoint = nullptr;
     bool isGone = false;
     std::optional<uint64_t> epoch; // as it says in its hello
-    uint64_t posted = 0, arrived = 0;
+    uint64_t posted = 0;
+    Arrivals arrivals;
     std::vector<Header> held; // ends that came too early
   };
   /// A message that UCX is still busy with.
@@ -341,9 +343,7 @@ void Fabric::post(int64_t process, const Header &header, std::span<const std::by
   send->fabric = this;
   send->header = header;
   send->bytes.assign(bytes.begin(), bytes.end());
-  if (header.type != Header::data)
-    send->header.site = peer.posted;
-  ++peer.posted;
+  send->header.number = peer.posted++;
   ucp_request_param_t param = {};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   param.cb.send = sendDone;
@@ -431,14 +431,14 @@ void Fabric::receiveDone(void *request, ucs_status_t status, size_t, void *data)
 /// One more message of this process is whole.
 void Fabric::finish(const Header &header, std::span<const std::byte> bytes) {
   Peer &peer = peers.at(header.process);
-  ++peer.arrived;
+  peer.arrivals.add(header.number);
   const bool isEnd = header.type == Header::leftRun || header.type == Header::goodbye;
-  if (isEnd && peer.arrived <= header.site)
+  if (isEnd && !peer.arrivals.haveAllUpTo(header.number))
     peer.held.push_back(header);
   else
     deliver(header, bytes);
   std::erase_if(peer.held, [&](const Header &held) {
-    if (peer.arrived <= held.site)
+    if (!peer.arrivals.haveAllUpTo(held.number))
       return false;
     deliver(held, {});
     return true;
