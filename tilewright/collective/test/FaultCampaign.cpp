@@ -178,10 +178,11 @@ void Judge::tendFault(size_t epoch) {
     isWell[epoch] = true;
     if (isLink)
       cutOff(fault.victim, false);
-    else if (fault.blow != Blow::kill)
-      processes.signal(static_cast<size_t>(fault.victim), SIGCONT);
     board->isCalm = true;
   }
+  // Again and again: on a machine that stood still it may be stopped later than planned.
+  if (isTime && !isLink && fault.blow != Blow::kill && !isOver[fault.victim])
+    processes.signal(static_cast<size_t>(fault.victim), SIGCONT);
 }
 
 bool Judge::tend() {
